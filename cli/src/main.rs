@@ -1,0 +1,2 @@
+//! Command line for Model Context Protocol servers.
+fn main() {}

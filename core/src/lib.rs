@@ -1,0 +1,4 @@
+//! Sans-IO state machines for the Model Context Protocol.
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;

@@ -1,0 +1,1 @@
+//! Blocking runtime for sanswire.

@@ -1,0 +1,1 @@
+//! Harness shared by the scenario tests, properties, fuzz targets and benches.
