@@ -302,7 +302,9 @@ impl Installation {
     }
 
     pub(crate) fn presence(&self, server: &Server) -> Presence {
-        if self.program(server).exists() {
+        // The installer writes the stamp last, so a folder that is being filled does not count.
+        let complete = self.0.join(server.lane.folder()).join(".stamp").exists();
+        if complete && self.program(server).exists() {
             return Presence::Installed;
         }
         let elsewhere = server.only_on.is_some_and(|on| on != (env::consts::OS, env::consts::ARCH));
