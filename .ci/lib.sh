@@ -20,3 +20,17 @@ digest() {
 
 # macOS has no `timeout` of its own; without one the commands run unlimited.
 command -v timeout >/dev/null || timeout() { [ "$1" = -k ] && shift 2; shift; "$@"; }
+
+# note TEXT...: a line that .ci/run repeats at its end.
+note() { echo "$*" >>.ci-cache/notes; }
+
+# fail TEXT..., skip TEXT...: end the check that calls it.
+fail() {
+    echo "error: $*"
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    note "skipped: $*"
+    exit 77
+}

@@ -1,0 +1,144 @@
+# The checks of .ci/run, one function each. Sourced, and run under `set -euo pipefail` and a time limit.
+
+check_versions() {
+    rustc --version
+    cargo --version
+    local tool
+    for tool in node npm python3 git; do
+        printf '%s: ' "$tool"
+        "$tool" --version 2>&1 | head -1 || echo "not found"
+    done
+    nproc 2>/dev/null || true
+}
+
+check_fetch() { retry 280 cargo fetch --locked; }
+
+check_format() { cargo fmt --all --check; }
+
+check_clippy() { cargo clippy --workspace --all-targets --locked --quiet -- -D warnings; }
+
+check_rustdoc() { RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked --quiet; }
+
+# readme_line N: the Nth line of the first block of shell commands in the README.
+readme_line() {
+    awk -v wanted="$1" '/^```sh$/ { inside = 1; next } /^```/ && inside { exit } inside && ++n == wanted' README.md
+}
+
+# The README promises that both of its first commands work from a fresh clone, so they are run as they stand there.
+check_readme_call() {
+    local line output
+    line=$(readme_line 1)
+    [ -n "$line" ] || fail "the README has no first command"
+    echo "\$ $line"
+    # Whoever runs this may have servers of their own configured.
+    export XDG_CONFIG_HOME="$PWD/.ci-cache/xdg/config" XDG_STATE_HOME="$PWD/.ci-cache/xdg/state"
+    output=$(bash -c "$line")
+    printf '%s\n' "$output"
+    case $output in *hello*) ;; *) fail "the demo tool's answer is missing" ;; esac
+}
+
+check_readme_test() {
+    local line
+    line=$(readme_line 2)
+    [ -n "$line" ] || fail "the README has no second command"
+    echo "\$ $line"
+    bash -c "$line" 2>&1 | tee .ci-cache/test.log
+    awk '/^test result:/ { sum += $4 } END { print sum " tests passed"; exit !sum }' .ci-cache/test.log ||
+        fail "no test ran"
+}
+
+# Core must build where there is no std. A host build cannot show that a dependency leaves std alone, so the
+# features are looked at too; a bare-metal target is built where one is installed.
+check_no_std() {
+    cargo build -p sanswire --no-default-features --locked --quiet
+    grep -q '^#!\[no_std\]' core/src/lib.rs || fail "core is not no_std"
+    local with_std target
+    with_std=$(cargo tree -p sanswire --no-default-features -e normal --prefix none --locked --format '{p} {f}' |
+        awk '{ n = split($NF, on, ","); for (i = 1; i <= n; i++) if (on[i] == "std") print $1 }' | sort -u)
+    [ -z "$with_std" ] || fail "with their std feature on, below core:" $with_std
+    for target in thumbv7em-none-eabi thumbv7em-none-eabihf thumbv7m-none-eabi riscv32imac-unknown-none-elf x86_64-unknown-none; do
+        if [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
+            echo "building for $target"
+            cargo build -p sanswire --no-default-features --locked --quiet --target "$target"
+            return
+        fi
+    done
+    echo "no bare-metal target is installed: built for the host only"
+}
+
+# packages ARGUMENT...: the names in a tree of normal dependencies, without the project's own.
+packages() {
+    cargo tree -e normal --prefix none --locked --format '{p}' "$@" |
+        awk '$1 && $1 !~ /^sanswire(-std|-cli|-tests)?$/ { print $1 }' | sort -u
+}
+
+count() { echo "$1" | grep -c . || true; }
+
+check_dependencies() {
+    local core std cli every direct name crate
+    core=$(packages -p sanswire)
+    std=$(packages -p sanswire-std --no-default-features)
+    cli=$(packages -p sanswire-cli)
+    every=$(packages --workspace --all-features --target all)
+    echo "sanswire: $(count "$core") packages (17 at most)"
+    echo "sanswire-std without tls: $(count "$std") packages (25 at most)"
+    echo "sanswire-cli: $(count "$cli") packages"
+    [ "$(count "$core")" -le 17 ] || fail "sanswire depends on too much:" $core
+    [ "$(count "$std")" -le 25 ] || fail "sanswire-std depends on too much:" $std
+    if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
+    # Every direct dependency has its reason in the table of docs/architecture.md.
+    for crate in sanswire sanswire-std sanswire-cli; do
+        direct=$(packages -p "$crate" --depth 1 --all-features --target all)
+        for name in $direct; do
+            grep -q "^| \`$name\` " docs/architecture.md ||
+                fail "$crate depends on $name, which docs/architecture.md does not explain"
+        done
+    done
+}
+
+# No clock, thread, socket or environment in core: outside of tests its sources do not name std at all.
+check_structure() {
+    local file
+    while IFS= read -r file; do
+        case $file in */tests.rs | */tests/*) continue ;; esac
+        awk -v file="$file" '
+            skipping { if ($0 ~ "^" indent "}") skipping = 0; next }
+            /^[ \t]*#\[cfg\(test\)\]/ { match($0, /^[ \t]*/); indent = substr($0, 1, RLENGTH); pending = 1; next }
+            pending && /^[ \t]*#\[/ { next }
+            pending { pending = 0; if ($0 ~ /\{[ \t]*$/) skipping = 1; next }
+            /^[ \t]*\/\// { next }
+            /(^|[^A-Za-z0-9_:])std::|extern crate std/ { print file ":" FNR ": " $0 }
+        ' "$file"
+    done < <(find core/src -name '*.rs' | sort) | tee .ci-cache/structure
+    [ ! -s .ci-cache/structure ] || fail "core names std"
+    grep -q '^#!\[forbid(unsafe_code)\]' core/src/lib.rs || fail "core does not forbid unsafe code"
+}
+
+# Pins are exact, and name packages rather than places to fetch them from.
+check_pins() {
+    if grep -n '"resolved"' .ci/servers/npm/package-lock.json; then fail "download addresses in a lock file"; fi
+    if grep -nE '": "[~^*]' .ci/servers/npm/package.json; then fail "a server is not pinned"; fi
+    if grep -vnE '^#|^[A-Za-z0-9_.-]+==[^ ]+$' .ci/servers/python/requirements.txt; then fail "a package is not pinned"; fi
+}
+
+check_size() {
+    cargo build --release -p sanswire-cli --locked --quiet
+    local size most=3145728
+    cp "${CARGO_TARGET_DIR:-target}/release/sanswire" .ci-cache/sanswire-stripped
+    strip .ci-cache/sanswire-stripped
+    size=$(wc -c <.ci-cache/sanswire-stripped)
+    echo "sanswire, release, stripped: $((size)) bytes ($most at most)"
+    [ "$size" -le "$most" ] || fail "the binary is too big"
+}
+
+check_interop() {
+    if [ ! -e .ci-cache/npm/.stamp ] && [ ! -e .ci-cache/venv/.stamp ]; then
+        skip "no server could be installed"
+    fi
+    SANSWIRE_INTEROP=required cargo test -p sanswire-tests --test interop --locked --quiet
+}
+
+check_fuzz() {
+    [ -e fuzz/smoke ] || skip "no fuzz targets yet"
+    bash fuzz/smoke 20
+}
