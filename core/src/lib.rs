@@ -2,3 +2,6 @@
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
+
+pub mod frame;
+pub mod jsonrpc;

@@ -1,0 +1,10 @@
+//! Bytes to frames: lines with a bound.
+//!
+//! [`LineDecoder`] owns the read buffer and cuts it at LF. What is too long is skipped in constant memory while
+//! [`Scanner`] still finds out whose message it was, so that one call fails and not the connection.
+
+mod line;
+mod scan;
+
+pub use line::{Frame, LineDecoder, READ_BYTES};
+pub use scan::Scanner;

@@ -1,0 +1,270 @@
+//! Walking JSON that is known to be valid: no checks, no recursion, nothing kept.
+
+use super::grammar::skip_space;
+use super::{JsonStr, number, words};
+use core::fmt;
+
+/// The kinds of JSON values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number
+    Number,
+    /// A string
+    String,
+    /// An array
+    Array,
+    /// An object
+    Object,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        })
+    }
+}
+
+/// One JSON value, borrowed, known to be valid and without white space around it.
+///
+/// `Debug` prints kind and length only: what a peer sends may be secret.
+///
+/// Source: RFC 8259 §3.
+#[derive(Clone, Copy)]
+pub struct JsonRef<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> JsonRef<'a> {
+    /// The caller has checked that `bytes` is one value.
+    #[inline(always)]
+    pub(crate) const fn trusted(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// What kind of value it is. Looks at one byte.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.bytes.first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// The value's text.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether it is `null`.
+    #[inline]
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// The members of an object, in order, duplicates included; nothing if it is no object. One pass over the
+    /// object's text in all.
+    #[inline]
+    #[must_use]
+    pub fn members(self) -> Members<'a> {
+        Members { bytes: self.bytes, at: if self.kind() == Kind::Object { 1 } else { self.bytes.len() } }
+    }
+
+    /// The elements of an array, in order; nothing if it is no array. One pass over the array's text in all.
+    #[inline]
+    #[must_use]
+    pub fn elements(self) -> Elements<'a> {
+        Elements { bytes: self.bytes, at: if self.kind() == Kind::Array { 1 } else { self.bytes.len() } }
+    }
+
+    /// The value of the first member of that name, compared as decoded text. Walks up to that member.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Self> {
+        self.members().find(|(found, _)| found.eq_str(name)).map(|(_, value)| value)
+    }
+
+    /// The literal of a string; `None` for other kinds.
+    #[inline]
+    #[must_use]
+    pub fn str(self) -> Option<JsonStr<'a>> {
+        match self.bytes {
+            [b'"', content @ .., b'"'] => Some(JsonStr::trusted(content)),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean; `None` for other kinds.
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.bytes.first() {
+            Some(b't') => Some(true),
+            Some(b'f') => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The value of a number that is written as a plain integer and fits: `5`, not `5.0` or `5e0`.
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        number::signed(self.bytes)
+    }
+
+    /// As [`as_i64`](Self::as_i64), without a sign.
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        number::unsigned(self.bytes)
+    }
+
+    /// The nearest `f64` of a number; `None` for other kinds, and where the number is beyond the range.
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        if self.kind() != Kind::Number {
+            return None;
+        }
+        core::str::from_utf8(self.bytes).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
+    }
+}
+
+impl fmt::Debug for JsonRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JsonRef({:?}, {} bytes)", self.kind(), self.bytes.len())
+    }
+}
+
+/// The members of an object: see [`JsonRef::members`].
+#[derive(Clone)]
+pub struct Members<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (JsonStr<'a>, JsonRef<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.bytes;
+        let open = skip_separator(bytes, self.at);
+        if bytes.get(open) != Some(&b'"') {
+            self.at = bytes.len();
+            return None;
+        }
+        let (end, escaped) = string_end(bytes, open + 1);
+        let name = JsonStr::trusted_with(bytes.get(open + 1..end)?, escaped);
+        let colon = skip_space(bytes, end + 1);
+        let start = skip_space(bytes, colon + 1);
+        self.at = value_end(bytes, start);
+        Some((name, JsonRef { bytes: bytes.get(start..self.at)? }))
+    }
+}
+
+impl fmt::Debug for Members<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Members({} of {} bytes read)", self.at, self.bytes.len())
+    }
+}
+
+/// The elements of an array: see [`JsonRef::elements`].
+#[derive(Clone)]
+pub struct Elements<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = JsonRef<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.bytes;
+        let start = skip_separator(bytes, self.at);
+        if matches!(bytes.get(start), None | Some(b']')) {
+            self.at = bytes.len();
+            return None;
+        }
+        self.at = value_end(bytes, start);
+        Some(JsonRef { bytes: bytes.get(start..self.at)? })
+    }
+}
+
+impl fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Elements({} of {} bytes read)", self.at, self.bytes.len())
+    }
+}
+
+/// Skips white space and one comma.
+#[inline(always)]
+fn skip_separator(bytes: &[u8], at: usize) -> usize {
+    let at = skip_space(bytes, at);
+    if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
+}
+
+/// Where the closing quote of a string stands whose content starts at `at`, and whether there are escapes.
+#[inline(always)]
+fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut escaped = false;
+    loop {
+        at = words::find_special::<false>(bytes, at);
+        match bytes.get(at) {
+            Some(b'\\') => {
+                escaped = true;
+                at += 2;
+            }
+            _ => return (at, escaped),
+        }
+    }
+}
+
+/// The end of the value that starts at `start`; always beyond `start`, unless the text ends there.
+#[inline(always)]
+pub(super) fn value_end(bytes: &[u8], start: usize) -> usize {
+    let end = match bytes.get(start) {
+        Some(b'"') => string_end(bytes, start + 1).0 + 1,
+        Some(b'{' | b'[') => container_end(bytes, start + 1),
+        _ => {
+            let rest = bytes.get(start + 1..).unwrap_or_default();
+            let inside = |b: &u8| !matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+            start + 1 + rest.iter().take_while(|b| inside(b)).count()
+        }
+    };
+    end.min(bytes.len())
+}
+
+/// The end of the container whose inside starts at `at`.
+#[inline(never)]
+fn container_end(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 1usize;
+    while let Some(b) = bytes.get(at) {
+        at += 1;
+        match b {
+            b'"' => at = string_end(bytes, at).0 + 1,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    at
+}
