@@ -152,6 +152,13 @@ impl RawJson {
         Self { frame, start, end }
     }
 
+    /// An object of our own making.
+    pub(crate) fn object(write: impl FnOnce(&mut super::ObjectWriter<'_>)) -> Self {
+        let mut out = alloc::vec::Vec::new();
+        super::ObjectWriter::object_into(&mut out, write);
+        Self::whole(out.into())
+    }
+
     fn whole(text: Bytes) -> Self {
         Self { start: 0, end: text.len(), frame: text }
     }

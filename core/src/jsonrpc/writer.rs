@@ -158,6 +158,19 @@ impl<'a> ObjectWriter<'a> {
         self
     }
 
+    /// The members of `params` with a `_meta` in front: see [`splice_meta`].
+    #[inline]
+    pub fn spliced(
+        &mut self,
+        name: &str,
+        params: Option<JsonRef<'_>>,
+        write_meta: impl FnOnce(&mut ObjectWriter<'_>),
+    ) -> &mut Self {
+        self.name(name);
+        splice_meta(self.out, params, write_meta);
+        self
+    }
+
     /// An array.
     #[inline]
     pub fn array(&mut self, name: &str, write: impl FnOnce(&mut ArrayWriter<'_>)) -> &mut Self {

@@ -1,0 +1,37 @@
+//! The client half of the protocol, for both eras.
+//!
+//! [`Session`] holds all rules and knows no transport: it takes messages and hands down exchanges. Over one
+//! byte stream use [`LineConnection`], a [`Machine`](crate::machine::Machine) made of a line decoder and a
+//! session.
+//!
+//! ```text
+//!              ┌────────────── Opening ──────────────┐
+//!   new ──────▶│ probe ──refused──▶ initialize       │── Ready ──▶ Closed
+//!              │   └─silent─▶ initialize beside it   │     ▲
+//!              └───────────────┬─────────────────────┘     └ requests, notifications, peer requests
+//!                              └──▶ Closed (timeout, incompatible, refused, died)
+//! ```
+
+pub mod config;
+mod encode;
+pub mod era;
+pub mod event;
+mod inbound;
+pub mod input;
+mod line;
+pub mod listing;
+mod opening;
+mod peer_requests;
+mod queue;
+mod requests;
+mod session;
+mod typed;
+pub use typed::params;
+
+pub use config::{Config, LogLevel, RequestOptions, ServerRequests, Start};
+pub use event::{Deadline, Event, Outcome, Peer, PeerRequestHandle, Progress, RequestHandle, Verdict};
+pub use input::{InputAnswers, InputRequired};
+pub use line::LineConnection;
+pub use listing::Listing;
+pub use queue::Stats;
+pub use session::Session;

@@ -1,0 +1,172 @@
+//! The table of open requests and their deadlines.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::client::event::{Deadline, RequestHandle};
+use crate::exchange::{ExchangeHandle, Partition};
+use crate::jsonrpc::RawJson;
+use crate::mcp::Method;
+use crate::time::{Instant, earliest};
+
+/// Whom an answer belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The application.
+    Application(RequestHandle),
+    /// The era probe.
+    Probe,
+    /// The handshake.
+    Initialize,
+}
+
+/// One deadline: how long, and when that is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub(crate) limit: Duration,
+    pub(crate) at: Instant,
+}
+
+impl Timer {
+    pub(crate) fn start(limit: Duration, now: Instant) -> Self {
+        Self { limit, at: now.saturating_add(limit) }
+    }
+}
+
+/// An open request.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) owner: Owner,
+    pub(crate) exchange: ExchangeHandle,
+    pub(crate) method: Method,
+    pub(crate) partition: Partition,
+    /// Kept where an `input_required` result may answer (2026-07-28).
+    pub(crate) params: Option<RawJson>,
+    /// Which round of input this is: 0 for the first sending.
+    pub(crate) round: u32,
+    /// Its first byte left.
+    pub(crate) sent: bool,
+    /// `None`: exempt (listen streams), or governed by the connect deadline.
+    pub(crate) idle: Option<Timer>,
+    pub(crate) absolute: Option<Timer>,
+    /// The last progress value.
+    pub(crate) progress: f64,
+    /// An answer came whose id was a string.
+    pub(crate) mistyped_reply: bool,
+}
+
+impl Open {
+    fn due(&self) -> Option<Instant> {
+        earliest(self.idle.map(|timer| timer.at), self.absolute.map(|timer| timer.at))
+    }
+
+    /// The deadline that has passed, if one has.
+    fn expired(&self, now: Instant) -> Option<(Deadline, Duration)> {
+        let over = |timer: Option<Timer>| timer.filter(|timer| timer.at <= now).map(|timer| timer.limit);
+        over(self.absolute)
+            .map(|limit| (Deadline::Absolute, limit))
+            .or_else(|| over(self.idle).map(|limit| (Deadline::Idle, limit)))
+    }
+}
+
+/// All open requests by wire id.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    open: BTreeMap<u64, Open>,
+    /// No deadline lies before this instant. It may be early: it is set right when it passes.
+    wake: Option<Instant>,
+    listening: usize,
+    application: usize,
+    last_id: u64,
+}
+
+impl Requests {
+    /// A wire id that was never used.
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Whether `id` was ours once.
+    pub(crate) const fn was_used(&self, id: u64) -> bool {
+        id != 0 && id <= self.last_id
+    }
+
+    pub(crate) fn insert(&mut self, id: u64, open: Open) {
+        self.wake = earliest(self.wake, open.due());
+        if matches!(open.owner, Owner::Application(_)) {
+            self.application += 1;
+            self.listening += usize::from(open.method == Method::SubscriptionsListen);
+        }
+        self.open.insert(id, open);
+    }
+
+    pub(crate) fn remove(&mut self, id: u64) -> Option<Open> {
+        let open = self.open.remove(&id)?;
+        if matches!(open.owner, Owner::Application(_)) {
+            self.application -= 1;
+            self.listening -= usize::from(open.method == Method::SubscriptionsListen);
+        }
+        if self.open.is_empty() {
+            self.wake = None;
+        }
+        Some(open)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut Open> {
+        self.open.get_mut(&id)
+    }
+
+    pub(crate) fn contains(&self, id: u64) -> bool {
+        self.open.contains_key(&id)
+    }
+
+    /// The wire id under which `request` is open. The first wire id of a request is its handle; only after a
+    /// repeated exchange is it another.
+    pub(crate) fn id_of(&self, request: RequestHandle) -> Option<u64> {
+        let owned = |open: &Open| open.owner == Owner::Application(request);
+        if self.open.get(&request.0).is_some_and(owned) {
+            return Some(request.0);
+        }
+        self.open.iter().find(|(_, open)| owned(open)).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn id_of_owner(&self, owner: Owner) -> Option<u64> {
+        self.open.iter().find(|(_, open)| open.owner == owner).map(|(id, _)| *id)
+    }
+
+    /// Open requests of the application, listen streams included.
+    pub(crate) const fn in_flight(&self) -> usize {
+        self.application
+    }
+
+    pub(crate) const fn listening(&self) -> usize {
+        self.listening
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    /// The next request whose time is over, taken out of the table.
+    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<(u64, Open, Deadline, Duration)> {
+        if self.wake.is_none_or(|wake| wake > now) {
+            return None;
+        }
+        let hit = self
+            .open
+            .iter()
+            .find_map(|(id, open)| open.expired(now).map(|(which, limit)| (*id, which, limit)));
+        let Some((id, which, limit)) = hit else {
+            self.wake = self.open.values().fold(None, |wake, open| earliest(wake, open.due()));
+            return None;
+        };
+        self.remove(id).map(|open| (id, open, which, limit))
+    }
+
+    /// All ids, oldest first.
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.open.keys().copied().collect()
+    }
+}

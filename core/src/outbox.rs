@@ -1,0 +1,223 @@
+//! Bytes that wait to be written: small messages joined into one block, each with a key that comes back when
+//! its first byte has left.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::limits::MAX_KEPT_BYTES;
+
+/// A message at least this long is not copied into a block of others but waits as it is.
+const WHOLE: usize = 16 * 1024;
+
+/// A queue of bytes, lent to the driver from its start ([`transmit`](Self::transmit)) and taken off as they
+/// leave ([`written`](Self::written)). `K` names a message; see [`poll_sent`](Self::poll_sent).
+#[derive(Debug)]
+pub struct Outbox<K> {
+    /// The block being written: `block[start..]` waits. Small messages are appended here while nothing big
+    /// stands in between.
+    block: Vec<u8>,
+    start: usize,
+    /// What comes after the block, in order.
+    later: VecDeque<Chunk>,
+    /// Offset, counted over the life of the outbox, at which each queued message begins.
+    begins: VecDeque<(u64, K)>,
+    queued: u64,
+    left: u64,
+}
+
+#[derive(Debug)]
+enum Chunk {
+    Whole(Bytes, usize),
+    Joined(Vec<u8>, usize),
+}
+
+impl Chunk {
+    fn rest(&self) -> &[u8] {
+        match self {
+            Self::Whole(bytes, from) => bytes.get(*from..).unwrap_or_default(),
+            Self::Joined(bytes, from) => bytes.get(*from..).unwrap_or_default(),
+        }
+    }
+
+    fn skip(&mut self, len: usize) {
+        match self {
+            Self::Whole(_, from) | Self::Joined(_, from) => *from += len,
+        }
+    }
+}
+
+impl<K> Default for Outbox<K> {
+    fn default() -> Self {
+        Self {
+            block: Vec::new(),
+            start: 0,
+            later: VecDeque::new(),
+            begins: VecDeque::new(),
+            queued: 0,
+            left: 0,
+        }
+    }
+}
+
+impl<K> Outbox<K> {
+    /// Queues `message`. Small ones are copied behind what waits, big ones are kept as they are.
+    pub fn push(&mut self, key: K, message: Bytes) {
+        self.begins.push_back((self.queued, key));
+        self.queued += message.len() as u64;
+        if message.len() >= WHOLE {
+            self.later.push_back(Chunk::Whole(message, 0));
+            return;
+        }
+        match self.later.back_mut() {
+            None => self.block.extend_from_slice(&message),
+            Some(Chunk::Joined(bytes, _)) => bytes.extend_from_slice(&message),
+            Some(Chunk::Whole(..)) => self.later.push_back(Chunk::Joined(message.to_vec(), 0)),
+        }
+    }
+
+    /// What waits, from its start: the longest run of bytes that lie together.
+    #[must_use]
+    pub fn transmit(&self) -> &[u8] {
+        match self.block.get(self.start..) {
+            Some(rest) if !rest.is_empty() => rest,
+            _ => self.later.front().map_or(&[], Chunk::rest),
+        }
+    }
+
+    /// Takes `len` bytes of [`transmit`](Self::transmit) off; more than there are is cut to what there is.
+    pub fn written(&mut self, len: usize) {
+        let len = len.min(self.transmit().len());
+        self.left += len as u64;
+        if self.start < self.block.len() {
+            self.start += len;
+            if self.start == self.block.len() {
+                self.rewind();
+            }
+        } else if let Some(front) = self.later.front_mut() {
+            front.skip(len);
+            if front.rest().is_empty() {
+                match self.later.pop_front() {
+                    // The joined block behind a big message becomes the one that new messages are appended to.
+                    Some(Chunk::Joined(bytes, _)) if bytes.capacity() > self.block.capacity() => {
+                        self.block = bytes;
+                        self.rewind();
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.start = 0;
+        self.block.clear();
+        if self.block.capacity() > MAX_KEPT_BYTES {
+            self.block = Vec::new();
+        }
+    }
+
+    /// The next message whose first byte has left, in order.
+    pub fn poll_sent(&mut self) -> Option<K> {
+        match self.begins.front() {
+            Some((at, _)) if *at < self.left => self.begins.pop_front().map(|(_, key)| key),
+            _ => None,
+        }
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.queued - self.left).unwrap_or(usize::MAX)
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queued == self.left
+    }
+
+    /// Drops what waits; keys of messages that never began are dropped with it.
+    pub fn clear(&mut self) {
+        self.left = self.queued;
+        self.later.clear();
+        self.begins.clear();
+        self.start = 0;
+        self.block = Vec::new();
+    }
+
+    /// Bytes of memory held, spare room included.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        let later: usize = self
+            .later
+            .iter()
+            .map(|chunk| match chunk {
+                Chunk::Whole(bytes, _) => bytes.len(),
+                Chunk::Joined(bytes, _) => bytes.capacity(),
+            })
+            .sum();
+        self.block.capacity() + later
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn small_messages_leave_in_one_run() {
+        let mut outbox = Outbox::default();
+        outbox.push(1, Bytes::from_static(b"one\n"));
+        outbox.push(2, Bytes::from_static(b"two\n"));
+        assert_eq!(outbox.transmit(), b"one\ntwo\n");
+        outbox.written(1);
+        assert_eq!(outbox.poll_sent(), Some(1));
+        assert_eq!(outbox.poll_sent(), None);
+        outbox.written(4);
+        assert_eq!(outbox.poll_sent(), Some(2));
+        assert_eq!(outbox.transmit(), b"wo\n");
+    }
+
+    #[test]
+    fn a_big_message_is_not_copied() {
+        let big = Bytes::from(alloc::vec![b'x'; WHOLE]);
+        let mut outbox = Outbox::default();
+        outbox.push(1, big.clone());
+        assert_eq!(outbox.transmit().as_ptr(), big.as_ptr());
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_leave_in_the_order_they_came(
+            sizes in prop::collection::vec(prop_oneof![1usize..50, Just(WHOLE), Just(WHOLE + 7)], 1..12),
+            cuts in prop::collection::vec(1usize..20_000, 1..60),
+        ) {
+            let mut outbox = Outbox::default();
+            let mut expected = Vec::new();
+            let mut got = Vec::new();
+            let mut sent = Vec::new();
+            let mut cuts = cuts.into_iter().cycle();
+            for (key, size) in sizes.iter().enumerate() {
+                let message = alloc::vec![u8::try_from(key % 251).unwrap_or(0); *size];
+                expected.extend_from_slice(&message);
+                outbox.push(key, Bytes::from(message));
+                let take = cuts.next().unwrap_or(1).min(outbox.transmit().len());
+                got.extend_from_slice(&outbox.transmit()[..take]);
+                outbox.written(take);
+                prop_assert_eq!(outbox.len(), expected.len() - got.len());
+            }
+            while !outbox.is_empty() {
+                let take = cuts.next().unwrap_or(1).min(outbox.transmit().len());
+                got.extend_from_slice(&outbox.transmit()[..take]);
+                outbox.written(take);
+                while let Some(key) = outbox.poll_sent() { sent.push(key); }
+            }
+            while let Some(key) = outbox.poll_sent() { sent.push(key); }
+            prop_assert_eq!(got, expected);
+            prop_assert_eq!(sent, (0..sizes.len()).collect::<Vec<_>>());
+        }
+    }
+}
