@@ -23,17 +23,15 @@ pub(crate) fn request(
         w.u64("id", id);
         w.string("method", method.as_str());
         w.spliced("params", params.map(RawJson::view), |w| {
-            w.object("_meta", |w| {
-                if era == Some(Era::Modern) {
-                    modern_meta(w, revision.unwrap_or(Revision::NEWEST_MODERN), config, options);
+            if era == Some(Era::Modern) {
+                modern_meta(w, revision.unwrap_or(Revision::NEWEST_MODERN), config, options);
+            }
+            w.u64(meta::PROGRESS_TOKEN, id);
+            if let Some(extra) = &options.meta {
+                for (name, value) in extra.view().members() {
+                    w.raw(&name.decode(), value);
                 }
-                w.u64(meta::PROGRESS_TOKEN, id);
-                if let Some(extra) = &options.meta {
-                    for (name, value) in extra.view().members() {
-                        w.raw(&name.decode(), value);
-                    }
-                }
-            });
+            }
         });
     })
 }
