@@ -1,21 +1,22 @@
 //! A client on the core alone: no runtime crate, one loop.
 //!
-//! `cargo run -p sanswire --example poll_loop -- TOOL JSON-ARGUMENTS SERVER [ARGUMENT ...]`
-//! starts the server, calls the tool once and prints the result.
+//! `poll_loop TOOL JSON-ARGUMENTS SERVER [ARGUMENT ...]` starts the server, calls the tool and prints the result.
+
+#![expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a driver has a clock and a terminal")]
 
 use std::io::{Error, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant as Clock};
 
-use sanswire::client::{Config, Event, LineConnection, RequestOptions};
+use sanswire::client::{Config, Event, LineConnection, Outcome, RequestOptions};
 use sanswire::jsonrpc::RawJson;
 use sanswire::{Instant, Machine};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [tool, arguments, program, rest @ ..] = words.as_slice() else {
-        return Err("usage: poll_loop TOOL JSON-ARGUMENTS SERVER [ARGUMENT ...]".into());
+        return Err("usage: poll_loop TOOL ARGUMENTS SERVER ...".into());
     };
     let arguments = RawJson::parse_str(arguments)?;
     let mut child = Command::new(program).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     eprintln!("{} {} speaks {}", peer.server.name, peer.server.version, peer.revision);
                     client.call_tool(tool, Some(&arguments), &RequestOptions::default(), now())?;
                 }
-                Event::Finished { outcome: sanswire::client::Outcome::Complete(result), .. } => {
+                Event::Finished { outcome: Outcome::Complete(result), .. } => {
                     std::io::stdout().write_all(result.as_bytes())?;
                     client.close(now());
                 }
@@ -54,7 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     child.wait()?;
                     return Ok(());
                 }
-                other => eprintln!("{other:?}"),
+                event @ (Event::Verdict(_) | Event::Violation(_)) => eprintln!("{event:?}"),
+                _ => {}
             }
         }
         if let Some(pipe) = stdin.as_mut().filter(|_| !client.transmit().is_empty()) {
@@ -64,13 +66,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             continue;
         }
-        let hour = Duration::from_secs(3600);
-        let wait = client.poll_timeout().map_or(hour, |at| at.saturating_since(now()));
+        let wait = client.poll_timeout().map_or(Duration::from_secs(60), |at| at.saturating_since(now()));
         match input.recv_timeout(wait) {
             Ok(chunk) if chunk.is_empty() => client.handle_eof(now()),
-            Ok(chunk) => {
-                client.handle_input(&chunk, now());
-            }
+            Ok(chunk) => drop(client.handle_input(&chunk, now())),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => client.handle_eof(now()),
         }

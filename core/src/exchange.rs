@@ -5,6 +5,7 @@
 //! back, and how it ended. A pipe and HTTP render the same exchange differently.
 
 use alloc::string::String;
+use core::ops::Range;
 
 use bytes::Bytes;
 
@@ -54,8 +55,6 @@ pub struct HeadFacts {
     pub revision: Option<Revision>,
     /// Its method; `None` for a response.
     pub method: Option<Method>,
-    /// Its parameters as the application gave them, without `_meta`.
-    pub params: Option<RawJson>,
 }
 
 /// One message on its way out.
@@ -71,6 +70,18 @@ pub struct Exchange {
     pub reply: ReplyForm,
     /// Whose credential to send it with.
     pub partition: Partition,
+    /// Where in `message` the parameters stand; empty: there are none, or no transport needs them.
+    pub(crate) params_at: Range<usize>,
+}
+
+impl Exchange {
+    /// The parameters of a request as they are sent, `_meta` included: a view into the message. A transport
+    /// that mirrors names or arguments in its head reads them here; a pipe pays nothing for it.
+    #[must_use]
+    pub fn params(&self) -> Option<RawJson> {
+        let Range { start, end } = self.params_at;
+        (start < end).then(|| RawJson::trusted(self.message.clone(), start, end))
+    }
 }
 
 /// What a session asks of its link.

@@ -1,7 +1,7 @@
 //! Sans-IO state machines for the Model Context Protocol.
 #![no_std]
 #![forbid(unsafe_code)]
-#![warn(clippy::indexing_slicing)]
+#![warn(clippy::indexing_slicing, clippy::wildcard_enum_match_arm)]
 extern crate alloc;
 
 pub mod client;

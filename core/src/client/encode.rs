@@ -1,39 +1,112 @@
 //! The messages a client sends, encoded without intermediate values.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use bytes::Bytes;
 
 use crate::client::config::{Config, LogLevel, RequestOptions};
-use crate::jsonrpc::{ErrorObject, ObjectWriter, RawJson, RequestId, finish_line};
+use crate::jsonrpc::{
+    ErrorObject, ObjectWriter, RawJson, RequestId, copy_without_breaks, finish_line, write_raw, write_string,
+    write_u64,
+};
 use crate::mcp::meta;
-use crate::mcp::{Era, Method, Revision};
+use crate::mcp::{Method, Revision};
 
-/// A request of `method` with `params` (an object without `_meta`), ending in LF.
+/// The parameters of a request, without `_meta`.
+#[derive(Clone, Copy)]
+pub(crate) enum Body<'a> {
+    /// None.
+    Empty,
+    /// The members of this object.
+    Object(&'a RawJson),
+    /// Those of `tools/call`: the name and, if there are any, the arguments.
+    CallTool(&'a str, Option<&'a RawJson>),
+}
+
+impl Body<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Object(params) => params.len(),
+            Self::CallTool(name, arguments) => name.len() + 24 + arguments.map_or(0, RawJson::len),
+        }
+    }
+}
+
+/// The members of `_meta` that every modern request of a session repeats, with a comma after each: written
+/// once, then copied.
+pub(crate) fn modern_prefix(revision: Revision, config: &Config, options: &RequestOptions) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = ObjectWriter::begin(&mut out);
+    modern_meta(&mut object, revision, config, options);
+    object.end();
+    out.remove(0);
+    out.pop();
+    out.push(b',');
+    out
+}
+
+/// A request of `method`, ending in LF, and where its parameters stand.
+///
+/// Written by hand, since it is on the way of every call: all names but those of the application are known to
+/// need no escape.
 pub(crate) fn request(
     id: u64,
     method: &Method,
-    params: Option<&RawJson>,
-    revision: Option<Revision>,
-    config: &Config,
-    options: &RequestOptions,
-) -> Bytes {
-    let era = revision.map(Revision::era);
-    message(params.map_or(0, RawJson::len), |w| {
-        w.u64("id", id);
-        w.string("method", method.as_str());
-        w.spliced("params", params.map(RawJson::view), |w| {
-            if era == Some(Era::Modern) {
-                modern_meta(w, revision.unwrap_or(Revision::NEWEST_MODERN), config, options);
+    body: Body<'_>,
+    meta_prefix: &[u8],
+    extra: Option<&RawJson>,
+) -> (Bytes, Range<usize>) {
+    let extra =
+        extra.map(RawJson::as_bytes).and_then(|extra| extra.get(1..extra.len() - 1)).unwrap_or_default();
+    let mut out = Vec::with_capacity(160 + meta_prefix.len() + extra.len() + body.len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write_u64(&mut out, id);
+    out.extend_from_slice(br#","method":"#);
+    if let Method::Other(name) = method {
+        write_string(&mut out, name);
+    } else {
+        out.push(b'"');
+        out.extend_from_slice(method.as_str().as_bytes());
+        out.push(b'"');
+    }
+    out.extend_from_slice(br#","params":"#);
+    let start = out.len();
+    out.extend_from_slice(br#"{"_meta":{"#);
+    out.extend_from_slice(meta_prefix);
+    out.extend_from_slice(br#""progressToken":"#);
+    write_u64(&mut out, id);
+    members(&mut out, extra);
+    out.push(b'}');
+    match body {
+        Body::Empty => {}
+        Body::Object(params) => {
+            let params = params.as_bytes();
+            members(&mut out, params.get(1..params.len() - 1).unwrap_or_default());
+        }
+        Body::CallTool(name, arguments) => {
+            out.extend_from_slice(br#","name":"#);
+            write_string(&mut out, name);
+            if let Some(arguments) = arguments {
+                out.extend_from_slice(br#","arguments":"#);
+                write_raw(&mut out, arguments.view());
             }
-            w.u64(meta::PROGRESS_TOKEN, id);
-            if let Some(extra) = &options.meta {
-                for (name, value) in extra.view().members() {
-                    w.raw(&name.decode(), value);
-                }
-            }
-        });
-    })
+        }
+    }
+    out.push(b'}');
+    let end = out.len();
+    out.extend_from_slice(b"}\n");
+    (Bytes::from(out), start..end)
+}
+
+/// Appends the members of an object, given as the text between its braces, behind others.
+fn members(out: &mut Vec<u8>, text: &[u8]) {
+    let text = text.trim_ascii();
+    if !text.is_empty() {
+        out.push(b',');
+        copy_without_breaks(out, text);
+    }
 }
 
 fn modern_meta(w: &mut ObjectWriter<'_>, revision: Revision, config: &Config, options: &RequestOptions) {

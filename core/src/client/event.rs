@@ -1,5 +1,6 @@
 //! What a client tells its application.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -24,7 +25,7 @@ pub struct PeerRequestHandle(pub(crate) u64);
 #[non_exhaustive]
 pub enum Event {
     /// The server is known; requests may be made from here on.
-    Ready(Peer),
+    Ready(Box<Peer>),
     /// What the next start should remember. May come again after [`Ready`](Self::Ready).
     Verdict(Verdict),
     /// A request is over. Each accepted request gives exactly one of these.
@@ -78,7 +79,7 @@ pub enum Outcome {
     /// The peer's result, complete.
     Complete(RawJson),
     /// The peer wants input first (2026-07-28); go on with [`resume`](crate::client::Session::resume).
-    InputRequired(InputRequired),
+    InputRequired(Box<InputRequired>),
     /// The peer's error.
     Error(ErrorObject),
     /// Ours: time ran out.

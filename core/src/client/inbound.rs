@@ -1,5 +1,6 @@
 //! What the server sends: answers, notifications, requests, and everything that is none of these.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -167,8 +168,9 @@ impl Session {
             return Outcome::Invalid(Violation::BadResult { method: open.method, why });
         }
         let method = open.method.clone();
-        match InputRequired::read(&result, open.method, open.params, open.round + 1, open.partition) {
-            Ok(input) => Outcome::InputRequired(input),
+        let params = open.params.unwrap_or_else(RawJson::empty_object);
+        match InputRequired::read(&result, open.method, params, open.round + 1, open.partition) {
+            Ok(input) => Outcome::InputRequired(Box::new(input)),
             Err(why) => Outcome::Invalid(Violation::BadResult { method, why }),
         }
     }

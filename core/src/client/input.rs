@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::ApiError;
 use crate::exchange::Partition;
-use crate::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson};
+use crate::jsonrpc::{Kind, RawJson};
 use crate::mcp::Method;
 use crate::mcp::types::input::{InputAnswer, InputRequest, KeyedInput, read_input_requests};
 
@@ -15,7 +15,8 @@ use crate::mcp::types::input::{InputAnswer, InputRequest, KeyedInput, read_input
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputRequired {
     pub(crate) method: Method,
-    pub(crate) params: Option<RawJson>,
+    /// As they were sent first, `_meta` included.
+    pub(crate) params: RawJson,
     /// The JSON string as it came, quotes included: it goes back byte for byte.
     state: Option<RawJson>,
     requests: Vec<KeyedInput>,
@@ -28,7 +29,7 @@ impl InputRequired {
     pub(crate) fn read(
         result: &RawJson,
         method: Method,
-        params: Option<RawJson>,
+        params: RawJson,
         round: u32,
         partition: Partition,
     ) -> Result<Self, &'static str> {
@@ -79,7 +80,7 @@ impl InputRequired {
         let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::retained_len);
         let requests: usize =
             self.requests.iter().map(|keyed| keyed.key.len() + raw(&keyed.request.params)).sum();
-        raw(&self.params) + raw(&self.state) + requests
+        self.params.retained_len() + raw(&self.state) + requests
     }
 
     /// The parameters of the next round: the original ones, the answers, the state.
@@ -101,8 +102,8 @@ impl InputRequired {
             results.push((asked.key.as_str(), result));
         }
         Ok(RawJson::object(|w| {
-            if let Some(params) = &self.params {
-                copy_members(w, params.view());
+            for (name, value) in self.params.view().members().filter(|(name, _)| !name.eq_str("_meta")) {
+                w.raw(&name.decode(), value);
             }
             if !results.is_empty() {
                 w.object("inputResponses", |w| {
@@ -115,12 +116,6 @@ impl InputRequired {
                 w.raw("requestState", state.view());
             }
         }))
-    }
-}
-
-fn copy_members(w: &mut ObjectWriter<'_>, object: JsonRef<'_>) {
-    for (name, value) in object.members() {
-        w.raw(&name.decode(), value);
     }
 }
 

@@ -8,7 +8,6 @@ use crate::client::requests::{Open, Owner};
 use crate::client::session::{Phase, Session};
 use crate::error::CloseReason;
 use crate::exchange::{Effect, Exchange, ExchangeEnd, ExchangeHandle, HeadFacts, Partition, ReplyForm};
-use crate::jsonrpc::RawJson;
 use crate::limits::Limits;
 use crate::mcp::{Era, Method, Revision};
 use crate::time::Instant;
@@ -133,11 +132,11 @@ impl Session {
             }
             Step::Ready(peer, verdict) => {
                 let legacy = peer.era == Era::Legacy;
-                self.ready(*peer);
+                self.ready(peer);
                 self.events.push(Event::Verdict(verdict));
                 if legacy {
                     let message = encode::notification(&Method::Initialized, None);
-                    self.push_message(message, Some(Method::Initialized), None, Partition::default());
+                    self.push_message(message, Some(Method::Initialized), Partition::default());
                 } else if let Some(id) = self.requests.id_of_owner(Owner::Initialize) {
                     self.requests.remove(id);
                 }
@@ -160,7 +159,6 @@ impl Session {
         message: bytes::Bytes,
     ) {
         let handle = ExchangeHandle::of_request(id);
-        let params: Option<RawJson> = None;
         self.requests.insert(
             id,
             Open {
@@ -180,9 +178,10 @@ impl Session {
         self.effects.push_back(Effect::Send(Exchange {
             handle,
             message,
-            facts: HeadFacts { revision, method: Some(method), params },
+            facts: HeadFacts { revision, method: Some(method) },
             reply: ReplyForm::One,
             partition: Partition::default(),
+            params_at: 0..0,
         }));
     }
 }

@@ -79,7 +79,7 @@ impl Session {
             return Err(ApiError::TooLarge { len: message.len(), limit });
         }
         self.peer_requests.open.remove(&peer.0);
-        self.push_message(message, None, None, Partition::default());
+        self.push_message(message, None, Partition::default());
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Session {
                 Some(result) => encode::answer(&waiting.id, Ok(&result)),
                 None => encode::answer(&waiting.id, Err(&no_answer(waiting.kind))),
             };
-            self.push_message(message, None, None, Partition::default());
+            self.push_message(message, None, Partition::default());
             self.events.push(Event::PeerRequestEnded { handle: PeerRequestHandle(handle) });
         }
     }
@@ -121,7 +121,7 @@ impl Session {
         }
         if method == Method::Ping {
             let message = encode::answer(&id, Ok(&RawJson::empty_object()));
-            return self.push_message(message, None, None, Partition::default());
+            return self.push_message(message, None, Partition::default());
         }
         if self.config.server_requests == ServerRequests::DropAll {
             self.stats.dropped_requests += 1;
@@ -182,7 +182,7 @@ impl Session {
         self.stats.refused_requests += 1;
         let error = ErrorObject { code, message: message.to_string(), data: None };
         let message = encode::answer(id, Err(&error));
-        self.push_message(message, None, None, Partition::default());
+        self.push_message(message, None, Partition::default());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The table of open requests and their deadlines.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) struct Open {
     pub(crate) exchange: ExchangeHandle,
     pub(crate) method: Method,
     pub(crate) partition: Partition,
-    /// Kept where an `input_required` result may answer (2026-07-28).
+    /// As sent, `_meta` included. Kept where an `input_required` result may answer (2026-07-28).
     pub(crate) params: Option<RawJson>,
     /// Which round of input this is: 0 for the first sending.
     pub(crate) round: u32,
@@ -71,9 +71,14 @@ impl Open {
 }
 
 /// All open requests by wire id.
+///
+/// Ids count up, so the table is a queue in their order: a new request goes to its end, an answered one leaves a
+/// gap, and gaps are given up at the front at once and elsewhere as soon as they are the greater part. Finding
+/// one is a binary search, and a step when they are answered in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: BTreeMap<u64, Open>,
+    slots: VecDeque<(u64, Option<Open>)>,
+    open: usize,
     /// No deadline lies before this instant. It may be early: it is set right when it passes.
     wake: Option<Instant>,
     listening: usize,
@@ -93,47 +98,71 @@ impl Requests {
         id != 0 && id <= self.last_id
     }
 
+    /// `id` is the newest.
     pub(crate) fn insert(&mut self, id: u64, open: Open) {
         self.wake = earliest(self.wake, open.due());
         if matches!(open.owner, Owner::Application(_)) {
             self.application += 1;
             self.listening += usize::from(open.method == Method::SubscriptionsListen);
         }
-        self.open.insert(id, open);
+        self.open += 1;
+        self.slots.push_back((id, Some(open)));
+    }
+
+    fn slot(&self, id: u64) -> Option<usize> {
+        match self.slots.front() {
+            Some((first, _)) if *first == id => Some(0),
+            Some(_) => self.slots.binary_search_by_key(&id, |(id, _)| *id).ok(),
+            None => None,
+        }
     }
 
     pub(crate) fn remove(&mut self, id: u64) -> Option<Open> {
-        let open = self.open.remove(&id)?;
+        let slot = self.slot(id)?;
+        let open = self.slots.get_mut(slot)?.1.take()?;
         if matches!(open.owner, Owner::Application(_)) {
             self.application -= 1;
             self.listening -= usize::from(open.method == Method::SubscriptionsListen);
         }
-        if self.open.is_empty() {
+        self.open -= 1;
+        while matches!(self.slots.front(), Some((_, None))) {
+            self.slots.pop_front();
+        }
+        if self.slots.len() > 16 && self.open < self.slots.len() / 2 {
+            self.slots.retain(|(_, open)| open.is_some());
+        }
+        if self.open == 0 {
             self.wake = None;
         }
         Some(open)
     }
 
     pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut Open> {
-        self.open.get_mut(&id)
+        let slot = self.slot(id)?;
+        self.slots.get_mut(slot)?.1.as_mut()
     }
 
     pub(crate) fn contains(&self, id: u64) -> bool {
-        self.open.contains_key(&id)
+        self.slot(id).and_then(|slot| self.slots.get(slot)).is_some_and(|(_, open)| open.is_some())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, &Open)> {
+        self.slots.iter().filter_map(|(id, open)| Some((*id, open.as_ref()?)))
     }
 
     /// The wire id under which `request` is open. The first wire id of a request is its handle; only after a
     /// repeated exchange is it another.
     pub(crate) fn id_of(&self, request: RequestHandle) -> Option<u64> {
-        let owned = |open: &Open| open.owner == Owner::Application(request);
-        if self.open.get(&request.0).is_some_and(owned) {
+        let owner = Owner::Application(request);
+        let first = self.slot(request.0).and_then(|slot| self.slots.get(slot)?.1.as_ref());
+        if first.is_some_and(|open| open.owner == owner) {
             return Some(request.0);
         }
-        self.open.iter().find(|(_, open)| owned(open)).map(|(id, _)| *id)
+        self.id_of_owner(owner)
     }
 
     pub(crate) fn id_of_owner(&self, owner: Owner) -> Option<u64> {
-        self.open.iter().find(|(_, open)| open.owner == owner).map(|(id, _)| *id)
+        self.iter().find(|(_, open)| open.owner == owner).map(|(id, _)| id)
     }
 
     /// Open requests of the application, listen streams included.
@@ -145,7 +174,7 @@ impl Requests {
         self.listening
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.wake
     }
 
@@ -154,12 +183,10 @@ impl Requests {
         if self.wake.is_none_or(|wake| wake > now) {
             return None;
         }
-        let hit = self
-            .open
-            .iter()
-            .find_map(|(id, open)| open.expired(now).map(|(which, limit)| (*id, which, limit)));
+        let hit =
+            self.iter().find_map(|(id, open)| open.expired(now).map(|(which, limit)| (id, which, limit)));
         let Some((id, which, limit)) = hit else {
-            self.wake = self.open.values().fold(None, |wake, open| earliest(wake, open.due()));
+            self.wake = self.iter().fold(None, |wake, (_, open)| earliest(wake, open.due()));
             return None;
         };
         self.remove(id).map(|open| (id, open, which, limit))
@@ -167,6 +194,6 @@ impl Requests {
 
     /// All ids, oldest first.
     pub(crate) fn ids(&self) -> Vec<u64> {
-        self.open.keys().copied().collect()
+        self.iter().map(|(id, _)| id).collect()
     }
 }

@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use bytes::Bytes;
 
 use crate::client::config::{Config, RequestOptions};
-use crate::client::encode;
+use crate::client::encode::{self, Body};
 use crate::client::event::{Event, Outcome, Peer, RequestHandle};
 use crate::client::input::{InputAnswers, InputRequired};
 use crate::client::opening::Opening;
@@ -38,6 +39,8 @@ pub struct Session {
     pub(super) told: Told,
     pub(super) violations_left: u32,
     messages_out: u64,
+    /// What `_meta` begins with in every request.
+    meta_prefix: Vec<u8>,
 }
 
 /// Where the connection stands.
@@ -81,6 +84,7 @@ impl Session {
             told: Told::default(),
             violations_left,
             messages_out: 0,
+            meta_prefix: Vec::new(),
         };
         session.take_step(step, now);
         Ok(session)
@@ -142,7 +146,8 @@ impl Session {
         if let Some(params) = &params {
             check_params(params)?;
         }
-        self.send_request(method, params, options, 0, now)
+        let body = params.as_ref().map_or(Body::Empty, Body::Object);
+        self.send_request(method, body, options, 0, now)
     }
 
     /// Goes on with a call that asked for input: a new request with the same parameters, the answers, and the
@@ -170,18 +175,19 @@ impl Session {
         }
         let params = from.next_params(answers)?;
         let options = RequestOptions { partition: from.partition, ..options.clone() };
-        let handle = self.send_request(from.method.clone(), Some(params), &options, from.round, now)?;
+        let body = Body::Object(&params);
+        let handle = self.send_request(from.method.clone(), body, &options, from.round, now)?;
         // The next round starts from the parameters of the first, not from those of this one.
         if let Some(open) = self.requests.get_mut(handle.0) {
-            open.params.clone_from(&from.params);
+            open.params = Some(from.params.clone());
         }
         Ok(handle)
     }
 
-    fn send_request(
+    pub(super) fn send_request(
         &mut self,
         method: Method,
-        params: Option<RawJson>,
+        body: Body<'_>,
         options: &RequestOptions,
         round: u32,
         now: Instant,
@@ -214,12 +220,22 @@ impl Session {
             return Err(ApiError::TooManyInFlight { limit: limits.max_in_flight });
         }
         let id = self.requests.next_id();
-        let message = encode::request(id, &method, params.as_ref(), Some(revision), &self.config, options);
+        let modern = revision.era() == Era::Modern;
+        let special = modern
+            && (options.client.is_some() || options.capabilities.is_some() || options.log_level.is_some());
+        let own;
+        let prefix = if special {
+            own = encode::modern_prefix(revision, &self.config, options);
+            &own
+        } else {
+            &self.meta_prefix
+        };
+        let (message, params_at) = encode::request(id, &method, body, prefix, options.meta.as_ref());
         if message.len() > limits.max_message_bytes {
             return Err(ApiError::TooLarge { len: message.len(), limit: limits.max_message_bytes });
         }
-        let keep = revision.era() == Era::Modern && method.takes_input_rounds();
-        let kept = if keep { params.clone() } else { None };
+        let params = (modern && method.takes_input_rounds())
+            .then(|| RawJson::trusted(message.clone(), params_at.start, params_at.end));
         let (idle, absolute) = if listens {
             (None, None)
         } else {
@@ -237,7 +253,7 @@ impl Session {
                 exchange,
                 method: method.clone(),
                 partition: options.partition,
-                params: kept,
+                params,
                 round,
                 sent: false,
                 idle,
@@ -249,9 +265,10 @@ impl Session {
         self.effects.push_back(Effect::Send(Exchange {
             handle: exchange,
             message,
-            facts: HeadFacts { revision: Some(revision), method: Some(method), params },
+            facts: HeadFacts { revision: Some(revision), method: Some(method) },
             reply: if listens { ReplyForm::Stream } else { ReplyForm::One },
             partition: options.partition,
+            params_at,
         }));
         Ok(handle)
     }
@@ -285,7 +302,7 @@ impl Session {
         if message.len() > limit {
             return Err(ApiError::TooLarge { len: message.len(), limit });
         }
-        self.push_message(message, Some(method), params, Partition::default());
+        self.push_message(message, Some(method), Partition::default());
         Ok(())
     }
 
@@ -330,7 +347,7 @@ impl Session {
         let open = self.requests.remove(id)?;
         let notice = matches!(open.owner, Owner::Application(_)).then(|| {
             let message = encode::cancelled(id, reason.map(cut_reason));
-            self.exchange(message, Some(Method::Cancelled), None, open.partition)
+            self.exchange(message, Some(Method::Cancelled), open.partition)
         });
         self.effects.push_back(Effect::Abort { exchange: open.exchange, notice });
         Some(open)
@@ -406,7 +423,7 @@ impl Session {
         while let Some((id, open, which, limit)) = self.requests.pop_expired(now) {
             let Owner::Application(request) = open.owner else { continue };
             let notice = encode::cancelled(id, Some("timed out"));
-            let notice = self.exchange(notice, Some(Method::Cancelled), None, open.partition);
+            let notice = self.exchange(notice, Some(Method::Cancelled), open.partition);
             self.effects.push_back(Effect::Abort { exchange: open.exchange, notice: Some(notice) });
             let outcome = Outcome::TimedOut { which, limit, mistyped_reply: open.mistyped_reply };
             self.events.push(Event::Finished { request, outcome });
@@ -458,27 +475,21 @@ impl Session {
         &mut self,
         message: Bytes,
         method: Option<Method>,
-        params: Option<RawJson>,
         partition: Partition,
     ) -> Exchange {
         self.messages_out += 1;
         Exchange {
             handle: ExchangeHandle::of_message(self.messages_out),
             message,
-            facts: HeadFacts { revision: self.revision(), method, params },
+            facts: HeadFacts { revision: self.revision(), method },
             reply: ReplyForm::None,
             partition,
+            params_at: 0..0,
         }
     }
 
-    pub(super) fn push_message(
-        &mut self,
-        message: Bytes,
-        method: Option<Method>,
-        params: Option<RawJson>,
-        partition: Partition,
-    ) {
-        let exchange = self.exchange(message, method, params, partition);
+    pub(super) fn push_message(&mut self, message: Bytes, method: Option<Method>, partition: Partition) {
+        let exchange = self.exchange(message, method, partition);
         self.effects.push_back(Effect::Send(exchange));
     }
 
@@ -492,8 +503,11 @@ impl Session {
         self.events.push(Event::Violation(violation));
     }
 
-    pub(super) fn ready(&mut self, peer: Peer) {
+    pub(super) fn ready(&mut self, peer: Box<Peer>) {
         self.phase = Phase::Ready(peer.revision);
+        if peer.era == Era::Modern {
+            self.meta_prefix = encode::modern_prefix(peer.revision, &self.config, &RequestOptions::default());
+        }
         self.events.push(Event::Ready(peer));
     }
 }

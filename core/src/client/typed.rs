@@ -1,10 +1,11 @@
 //! Requests by name: thin helpers that build parameters and pass everything else through.
 
 use crate::client::config::{LogLevel, RequestOptions};
+use crate::client::encode::Body;
 use crate::client::event::RequestHandle;
 use crate::client::session::Session;
 use crate::error::ApiError;
-use crate::jsonrpc::RawJson;
+use crate::jsonrpc::{Kind, RawJson};
 use crate::mcp::Method;
 use crate::time::Instant;
 
@@ -125,8 +126,10 @@ impl Session {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        let params = params::call_tool(name, arguments);
-        self.request(Method::ToolsCall, Some(params), options, now)
+        if arguments.is_some_and(|arguments| arguments.view().kind() != Kind::Object) {
+            return Err(ApiError::BadParams("the arguments of a tool are an object"));
+        }
+        self.send_request(Method::ToolsCall, Body::CallTool(name, arguments), options, 0, now)
     }
 
     /// `tools/list`: one page. For a whole listing see [`Listing`](crate::client::Listing).

@@ -120,7 +120,7 @@ pub fn write_raw(out: &mut Vec<u8>, value: JsonRef<'_>) {
     copy_without_breaks(out, value.as_bytes());
 }
 
-fn copy_without_breaks(out: &mut Vec<u8>, mut text: &[u8]) {
+pub(crate) fn copy_without_breaks(out: &mut Vec<u8>, mut text: &[u8]) {
     out.reserve(text.len());
     while let Some(at) = memchr::memchr2(b'\n', b'\r', text) {
         let (front, back) = text.split_at(at);
@@ -177,7 +177,7 @@ pub(super) fn write_i64(out: &mut Vec<u8>, value: i64) {
 }
 
 /// Appends an integer.
-pub(super) fn write_u64(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn write_u64(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut used = 0;
     for slot in digits.iter_mut().rev() {

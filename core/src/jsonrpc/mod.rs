@@ -26,6 +26,7 @@ mod words;
 mod writer;
 
 pub use batch::{Batch, parse_batch};
+pub(crate) use encode::{copy_without_breaks, write_u64};
 pub use encode::{
     finish_line, splice_meta, write_error, write_notification, write_raw, write_raw_result, write_request,
     write_result, write_string,
