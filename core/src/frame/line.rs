@@ -149,7 +149,8 @@ impl LineDecoder {
                 continue;
             }
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
-            let end = match memchr::memchr(b'\n', unsearched) {
+            let found = if unsearched.is_empty() { None } else { memchr::memchr(b'\n', unsearched) };
+            let end = match found {
                 Some(found) => self.searched + found,
                 None if self.at_end && self.start < self.buffer.len() => self.buffer.len(),
                 None => {

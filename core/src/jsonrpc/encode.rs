@@ -136,16 +136,14 @@ pub(crate) fn copy_without_breaks(out: &mut Vec<u8>, mut text: &[u8]) {
 ///
 /// Source: RFC 8259 §7.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    out.reserve(bytes.len() + 2);
+    let mut rest = text.as_bytes();
+    out.reserve(rest.len() + 2);
     out.push(b'"');
-    let mut from = 0;
     loop {
-        let at = words::find_unfit(bytes, from);
-        out.extend_from_slice(bytes.get(from..at).unwrap_or_default());
-        let Some(&unfit) = bytes.get(at) else { break };
-        write_escape(out, unfit);
-        from = at + 1;
+        let plain = words::copy_to_unfit(out, rest);
+        let Some((unfit, left)) = rest.get(plain..).unwrap_or_default().split_first() else { break };
+        write_escape(out, *unfit);
+        rest = left;
     }
     out.push(b'"');
 }

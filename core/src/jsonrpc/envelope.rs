@@ -126,6 +126,7 @@ struct Marks {
     error: Span,
     duplicate: Option<(Part, usize)>,
     two_ids: bool,
+    escaped_method: bool,
 }
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -163,14 +164,28 @@ fn members<const TEXT: u8>(
     let max_depth = max_depth.min(grammar::MAX_DEPTH) - 1;
     loop {
         let open = at + 1;
-        let (content, start) = grammar::name::<TEXT>(bytes, at)?;
+        let named = if bytes.get(at) == Some(&b'"') { grammar::string::<TEXT>(bytes, open) } else { None };
+        let Some(content) = named else { return grammar::name_fault::<TEXT, _>(bytes, at) };
+        let Some(start) = grammar::colon(bytes, content.end + 1) else {
+            return grammar::name_fault::<TEXT, _>(bytes, at);
+        };
+        let start = grammar::skip_space(bytes, start);
         let name = bytes.get(open..content.end).unwrap_or_default();
         let part = if content.escaped { escaped_part(name) } else { part(name) };
         if let Some(part) = part {
             // Marked before the value is read, so that a line that breaks off in it still tells of the member.
             marks.begin(part, start);
         }
-        at = grammar::value::<TEXT>(bytes, start, max_depth)?;
+        at = match bytes.get(start) {
+            Some(b'"') => match grammar::string::<TEXT>(bytes, start + 1) {
+                Some(value) => {
+                    marks.escaped_method |= value.escaped && part == Some(Part::Method);
+                    value.end + 1
+                }
+                None => return grammar::string_fault(bytes, start + 1),
+            },
+            _ => grammar::value::<TEXT>(bytes, start, max_depth)?,
+        };
         if let Some(part) = part {
             marks.slot(part).end = at;
         }
@@ -200,7 +215,7 @@ fn part(name: &[u8]) -> Option<Part> {
 #[cold]
 #[inline(never)]
 fn escaped_part(name: &[u8]) -> Option<Part> {
-    part(JsonStr::trusted_with(name, true).decode().as_bytes())
+    part(JsonStr::trusted(name).decode().as_bytes())
 }
 
 /// What the pass itself found to be wrong.
@@ -268,7 +283,7 @@ impl Marks {
 
     /// What the members amount to. `base` and `end` bound the part of `frame` that was read.
     #[inline]
-    fn message(self, frame: Bytes, base: usize, end: usize) -> Result<Message, Fault> {
+    fn message(&self, frame: Bytes, base: usize, end: usize) -> Result<Message, Fault> {
         let bytes = frame.get(base..end).unwrap_or_default();
         let fault = |kind, offset| Err(self.fault(bytes, kind, offset));
 
@@ -302,7 +317,7 @@ impl Marks {
                 Some(Kind::Object) => true,
                 Some(kind) => return fault(FaultKind::ParamsNotStructured(kind), self.params.start),
             };
-            let method = MethodText::new(name);
+            let method = MethodText::new(name, self.escaped_method);
             let params =
                 has_params.then(|| RawJson::trusted(frame, base + self.params.start, base + self.params.end));
             return Ok(match id {

@@ -82,30 +82,47 @@ fn fault<T>(kind: Why, at: usize) -> Result<T, JsonFault> {
     Err(JsonFault::new(kind, at))
 }
 
-/// Checks one value that starts at `at` (no white space in front) and gives its end.
+/// Checks one value, behind white space if there is some, and gives its end.
 #[inline(never)]
 pub(super) fn value<const TEXT: u8>(bytes: &[u8], mut at: usize, max_depth: u16) -> Result<usize, JsonFault> {
     let max_depth = u32::from(max_depth.min(MAX_DEPTH));
     let mut objects = 0u128; // the lowest bit is the innermost level: 1 is an object
     let mut depth = 0u32;
+    // The likely byte is asked for first; white space comes last, on a path of its own.
     'value: loop {
         match bytes.get(at) {
-            Some(b'"') => at = string::<TEXT>(bytes, at + 1)?.end + 1,
-            Some(open @ (b'{' | b'[')) => {
+            Some(b'"') => match string::<TEXT>(bytes, at + 1) {
+                Some(content) => at = content.end + 1,
+                None => return string_fault(bytes, at + 1),
+            },
+            Some(b'{') => {
                 if depth == max_depth {
                     return fault(Why::TooDeep, at);
                 }
-                let is_object = *open == b'{';
-                at = skip_space(bytes, at + 1);
-                // Both closing brackets lie two above their opening ones.
-                if bytes.get(at) == Some(&(*open + 2)) {
+                at += 1;
+                if bytes.get(at) != Some(&b'"') {
+                    at = skip_space(bytes, at);
+                }
+                if bytes.get(at) == Some(&b'}') {
                     at += 1;
                 } else {
-                    objects = objects << 1 | u128::from(is_object);
+                    objects = objects << 1 | 1;
                     depth += 1;
-                    if is_object {
-                        at = name::<TEXT>(bytes, at)?.1;
-                    }
+                    let Some(next) = name::<TEXT>(bytes, at) else { return name_fault::<TEXT, _>(bytes, at) };
+                    at = next;
+                    continue 'value;
+                }
+            }
+            Some(b'[') => {
+                if depth == max_depth {
+                    return fault(Why::TooDeep, at);
+                }
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) == Some(&b']') {
+                    at += 1;
+                } else {
+                    objects <<= 1;
+                    depth += 1;
                     continue 'value;
                 }
             }
@@ -113,36 +130,48 @@ pub(super) fn value<const TEXT: u8>(bytes: &[u8], mut at: usize, max_depth: u16)
             Some(b't') => at = literal(bytes, at, *b"true")?,
             Some(b'n') => at = literal(bytes, at, *b"null")?,
             Some(b'f') => at = literal(bytes, at + 1, *b"alse")?,
-            Some(b' ' | b'\t' | b'\n' | b'\r') => {
-                at = skip_space_slowly(bytes, at);
+            _ => {
+                at = space_here(bytes, at)?;
                 continue 'value;
             }
-            _ => return unexpected(bytes, at),
         }
         loop {
             if depth == 0 {
                 return Ok(at);
             }
+            let is_object = objects as u8 & 1;
             match bytes.get(at) {
                 Some(b',') => {
-                    at = skip_space(bytes, at + 1);
-                    if objects & 1 == 1 {
-                        at = name::<TEXT>(bytes, at)?.1;
+                    at += 1;
+                    if is_object == 1 {
+                        if bytes.get(at) != Some(&b'"') {
+                            at = skip_space(bytes, at);
+                        }
+                        let Some(next) = name::<TEXT>(bytes, at) else {
+                            return name_fault::<TEXT, _>(bytes, at);
+                        };
+                        at = next;
                     }
                     continue 'value;
                 }
-                Some(b'}') if objects & 1 == 1 => {}
-                Some(b']') if objects & 1 == 0 => {}
-                Some(b' ' | b'\t' | b'\n' | b'\r') => {
-                    at = skip_space_slowly(bytes, at);
-                    continue;
+                // `}` lies 0x20 above `]`.
+                Some(close) if *close == b']' | is_object << 5 => {
+                    at += 1;
+                    objects >>= 1;
+                    depth -= 1;
                 }
-                _ => return unexpected(bytes, at),
+                _ => at = space_here(bytes, at)?,
             }
-            at += 1;
-            objects >>= 1;
-            depth -= 1;
         }
+    }
+}
+
+/// The end of the white space that must stand here, since nothing else that may does.
+#[inline(never)]
+fn space_here(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
+    match skip_space_slowly(bytes, at) {
+        end if end > at => Ok(end),
+        _ => unexpected(bytes, at),
     }
 }
 
@@ -153,58 +182,91 @@ pub(super) struct Content {
     pub(super) escaped: bool,
 }
 
-/// Checks a member's name and the colon behind it; gives its content and where the value starts.
+/// Checks a member's name and the colon behind it; gives what follows.
 #[inline(always)]
-pub(super) fn name<const TEXT: u8>(bytes: &[u8], at: usize) -> Result<(Content, usize), JsonFault> {
+fn name<const TEXT: u8>(bytes: &[u8], at: usize) -> Option<usize> {
+    if bytes.get(at) != Some(&b'"') {
+        return None;
+    }
+    colon(bytes, string::<TEXT>(bytes, at + 1)?.end + 1)
+}
+
+/// The place behind the colon that must stand at `at`, or behind white space.
+#[inline(always)]
+pub(super) fn colon(bytes: &[u8], at: usize) -> Option<usize> {
+    let at = if bytes.get(at) == Some(&b':') { at } else { skip_space(bytes, at) };
+    (bytes.get(at) == Some(&b':')).then_some(at + 1)
+}
+
+/// Why there is no member's name at `at`.
+#[cold]
+#[inline(never)]
+pub(super) fn name_fault<const TEXT: u8, T>(bytes: &[u8], at: usize) -> Result<T, JsonFault> {
     if bytes.get(at) != Some(&b'"') {
         return unexpected(bytes, at);
     }
-    let content = string::<TEXT>(bytes, at + 1)?;
-    let mut at = content.end + 1;
-    if bytes.get(at) != Some(&b':') {
-        at = skip_space(bytes, at);
-        if bytes.get(at) != Some(&b':') {
-            return unexpected(bytes, at);
-        }
+    match string::<TEXT>(bytes, at + 1) {
+        Some(content) => unexpected(bytes, skip_space(bytes, content.end + 1)),
+        None => string_fault(bytes, at + 1),
     }
-    Ok((content, skip_space(bytes, at + 1)))
 }
 
-/// Checks a string whose content starts at `start`, up to its closing quote.
+/// Checks a string whose content starts at `start`, up to its closing quote; [`string_fault`] says what is wrong.
+// An `Option` of this size comes back in registers, a `Result` would not.
 #[inline(always)]
-pub(super) fn string<const TEXT: u8>(bytes: &[u8], start: usize) -> Result<Content, JsonFault> {
-    let mut at = start;
+pub(super) fn string<const TEXT: u8>(bytes: &[u8], start: usize) -> Option<Content> {
+    if TEXT == CONTROLS {
+        return long_string::<TEXT>(bytes, start, start);
+    }
+    match words::near_quote(bytes, start, TEXT == ASCII) {
+        Ok(end) => Some(Content { end, escaped: false }),
+        Err(at) => long_string::<TEXT>(bytes, start, at),
+    }
+}
+
+/// The rest of a string of which nothing was found up to `at`.
+#[inline(never)]
+fn long_string<const TEXT: u8>(bytes: &[u8], start: usize, mut at: usize) -> Option<Content> {
     let mut escaped = false;
     loop {
-        at = if TEXT == ASCII {
-            words::find_special::<true>(bytes, at)
-        } else {
-            words::find_special::<false>(bytes, at)
-        };
-        match bytes.get(at) {
-            Some(b'"') => break,
-            Some(_) => {
+        at = words::find_special(bytes, at, TEXT == ASCII);
+        match bytes.get(at)? {
+            b'"' => break,
+            _ => {
                 escaped = true;
-                at = escape(bytes, at)?;
+                at = match bytes.get(at + 1) {
+                    Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f') => at + 2,
+                    _ => unicode_escape(bytes, at).ok()?,
+                };
             }
-            None => return unexpected(bytes, at),
         }
     }
-    if TEXT == CONTROLS {
-        let content = bytes.get(start..at).unwrap_or_default();
-        if let Some(control) = content.iter().position(|&b| b < 0x20) {
-            return fault(Why::ControlInString, start + control);
-        }
+    if TEXT == CONTROLS && words::any_control(bytes.get(start..at)?) {
+        return None;
     }
-    Ok(Content { end: at, escaped })
+    Some(Content { end: at, escaped })
 }
 
-/// Checks the escape whose backslash stands at `at`; gives its end.
-#[inline(always)]
-fn escape(bytes: &[u8], at: usize) -> Result<usize, JsonFault> {
-    match bytes.get(at + 1) {
-        Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f') => Ok(at + 2),
-        _ => unicode_escape(bytes, at),
+/// Why no string starts at `start`: looks for it again, byte by byte.
+#[cold]
+#[inline(never)]
+pub(super) fn string_fault<T>(bytes: &[u8], start: usize) -> Result<T, JsonFault> {
+    let mut at = start;
+    loop {
+        at = match bytes.get(at) {
+            None => return unexpected(bytes, at),
+            Some(0..0x20) => return fault(Why::ControlInString, at),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f') => at + 2,
+                _ => match unicode_escape(bytes, at) {
+                    Ok(end) => end,
+                    Err(fault) => return Err(fault),
+                },
+            },
+            // Not to be met: then there would be no fault.
+            Some(b'"') => return fault(Why::UnexpectedByte, at),
+            Some(_) => at + 1,
+        };
     }
 }
 
@@ -251,7 +313,7 @@ fn digits(bytes: &[u8], mut at: usize) -> usize {
 
 /// Checks a number that starts at `at`; gives its end.
 #[inline(always)]
-fn number(bytes: &[u8], start: usize) -> Result<usize, JsonFault> {
+pub(super) fn number(bytes: &[u8], start: usize) -> Result<usize, JsonFault> {
     let mut at = start;
     if bytes.get(at) == Some(&b'-') {
         at += 1;

@@ -17,8 +17,9 @@ enum Repr {
 }
 
 impl MethodText {
-    pub(super) fn new(literal: JsonStr<'_>) -> Self {
-        if literal.is_escaped() { Self::from(&*literal.decode()) } else { Self::from_utf8(literal.raw()) }
+    #[inline]
+    pub(super) fn new(literal: JsonStr<'_>, escaped: bool) -> Self {
+        if escaped { Self::from(&*literal.decode()) } else { Self::from_utf8(literal.raw()) }
     }
 
     #[inline]

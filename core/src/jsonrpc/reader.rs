@@ -166,8 +166,8 @@ impl<'a> Iterator for Members<'a> {
             self.at = bytes.len();
             return None;
         }
-        let (end, escaped) = string_end(bytes, open + 1);
-        let name = JsonStr::trusted_with(bytes.get(open + 1..end)?, escaped);
+        let end = string_end(bytes, open + 1);
+        let name = JsonStr::trusted(bytes.get(open + 1..end)?);
         let colon = skip_space(bytes, end + 1);
         let start = skip_space(bytes, colon + 1);
         self.at = value_end(bytes, start);
@@ -217,19 +217,23 @@ fn skip_separator(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
 }
 
-/// Where the closing quote of a string stands whose content starts at `at`, and whether there are escapes.
+/// Where the closing quote of a string stands whose content starts at `start`.
+///
+/// Looks for quotes only; one is escaped if an odd number of backslashes stands in front of it.
 #[inline(always)]
-fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    let mut escaped = false;
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
     loop {
-        at = words::find_special::<false>(bytes, at);
-        match bytes.get(at) {
-            Some(b'\\') => {
-                escaped = true;
-                at += 2;
-            }
-            _ => return (at, escaped),
+        at = words::find_quote(bytes, at);
+        let content = bytes.get(start..at).unwrap_or_default();
+        if content.last() != Some(&b'\\') {
+            return at;
         }
+        let slashes = content.iter().rev().take_while(|b| **b == b'\\').count();
+        if slashes.is_multiple_of(2) || at >= bytes.len() {
+            return at;
+        }
+        at += 1;
     }
 }
 
@@ -237,7 +241,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
 #[inline(always)]
 pub(super) fn value_end(bytes: &[u8], start: usize) -> usize {
     let end = match bytes.get(start) {
-        Some(b'"') => string_end(bytes, start + 1).0 + 1,
+        Some(b'"') => string_end(bytes, start + 1) + 1,
         Some(b'{' | b'[') => container_end(bytes, start + 1),
         _ => {
             let rest = bytes.get(start + 1..).unwrap_or_default();
@@ -255,7 +259,7 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b) = bytes.get(at) {
         at += 1;
         match b {
-            b'"' => at = string_end(bytes, at).0 + 1,
+            b'"' => at = string_end(bytes, at) + 1,
             b'{' | b'[' => depth += 1,
             b'}' | b']' => {
                 depth -= 1;

@@ -1,8 +1,10 @@
 //! String literals and what they mean.
 
+use super::words;
 use alloc::borrow::Cow;
 use alloc::string::String;
-use core::fmt;
+use alloc::vec::Vec;
+use core::{fmt, mem};
 
 /// A string literal of valid JSON, without its quotes.
 ///
@@ -12,19 +14,12 @@ use core::fmt;
 #[derive(Clone, Copy)]
 pub struct JsonStr<'a> {
     raw: &'a [u8],
-    /// Known to hold no backslash.
-    plain: bool,
 }
 
 impl<'a> JsonStr<'a> {
     #[inline(always)]
     pub(crate) const fn trusted(raw: &'a [u8]) -> Self {
-        Self { raw, plain: false }
-    }
-
-    #[inline(always)]
-    pub(crate) const fn trusted_with(raw: &'a [u8], escaped: bool) -> Self {
-        Self { raw, plain: !escaped }
+        Self { raw }
     }
 
     /// The literal's text as it was sent, escapes and all.
@@ -34,11 +29,10 @@ impl<'a> JsonStr<'a> {
         self.raw
     }
 
-    /// Whether it holds escapes. Searches the text unless that is known from the walk.
-    #[inline]
+    /// Whether it holds escapes. Searches the text.
     #[must_use]
     pub fn is_escaped(self) -> bool {
-        !self.plain && memchr::memchr(b'\\', self.raw).is_some()
+        memchr::memchr(b'\\', self.raw).is_some()
     }
 
     /// The text: borrowed if there is no escape, else unescaped into one allocation of the raw length.
@@ -48,40 +42,42 @@ impl<'a> JsonStr<'a> {
     #[must_use]
     pub fn decode(self) -> Cow<'a, str> {
         if !self.is_escaped() {
-            return String::from_utf8_lossy(self.raw);
+            return Cow::Borrowed(utf8(self.raw));
         }
-        let mut out = String::new();
-        self.decode_into(&mut out);
-        Cow::Owned(out)
+        Cow::Owned(self.unescape(Vec::new()).0)
     }
 
     /// As [`decode`](Self::decode), appended to `out`, which grows once by at most the raw length.
     pub fn decode_into(self, out: &mut String) {
-        self.unescape_into(out);
+        if !self.is_escaped() {
+            out.push_str(utf8(self.raw));
+        } else if out.is_empty() {
+            *out = self.unescape(mem::take(out).into_bytes()).0;
+        } else {
+            out.push_str(&self.decode());
+        }
     }
 
     /// The text, or `None` if it holds half of a surrogate pair.
-    #[must_use]
-    pub(crate) fn decode_exact(self) -> Option<Cow<'a, str>> {
+    pub(super) fn decode_exact(self) -> Option<Cow<'a, str>> {
         if !self.is_escaped() {
-            return Some(String::from_utf8_lossy(self.raw));
+            return Some(Cow::Borrowed(utf8(self.raw)));
         }
-        let mut out = String::new();
-        self.unescape_into(&mut out).then_some(Cow::Owned(out))
+        let (text, whole) = self.unescape(Vec::new());
+        whole.then_some(Cow::Owned(text))
     }
 
     /// Whether the text is `text`. Allocates nothing.
     #[inline]
     #[must_use]
     pub fn eq_str(self, text: &str) -> bool {
-        if self.raw == text.as_bytes() {
-            // Equal as written means equal in value, unless a backslash stands there.
-            return !self.is_escaped();
+        if self.raw.len() <= text.len() {
+            // An escape is longer than what it stands for. Equal as written means equal, but for backslashes.
+            return self.raw == text.as_bytes() && !text.as_bytes().contains(&b'\\');
         }
-        self.is_escaped() && self.eq_unescaped(text)
+        self.raw.len() <= text.len() * 6 && self.is_escaped() && self.eq_unescaped(text)
     }
 
-    #[cold]
     #[inline(never)]
     fn eq_unescaped(self, mut text: &str) -> bool {
         let mut rest = self.raw;
@@ -96,12 +92,9 @@ impl<'a> JsonStr<'a> {
             } else {
                 let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
                 let (front, back) = rest.split_at(plain);
-                if !text.as_bytes().starts_with(front) {
-                    return false;
-                }
                 match text.get(plain..) {
-                    Some(left) => text = left,
-                    None => return false,
+                    Some(left) if text.as_bytes().starts_with(front) => text = left,
+                    _ => return false,
                 }
                 rest = back;
             }
@@ -109,27 +102,35 @@ impl<'a> JsonStr<'a> {
         text.is_empty()
     }
 
-    /// Whether every escape was a character.
-    fn unescape_into(self, out: &mut String) -> bool {
-        let text = String::from_utf8_lossy(self.raw);
-        let text = &*text;
-        out.reserve(text.len());
+    /// The text, and whether every escape was a character. `out` is empty; its room is used.
+    fn unescape(self, mut out: Vec<u8>) -> (String, bool) {
+        out.reserve(self.raw.len());
         let mut whole = true;
-        let mut from = 0;
-        let raw = text.as_bytes();
-        while let Some(plain) = memchr::memchr(b'\\', raw.get(from..).unwrap_or_default()) {
-            let at = from + plain;
-            out.push_str(text.get(from..at).unwrap_or_default());
-            let (found, used) = match raw.get(at + 1) {
-                Some(b'n') => (Some('\n'), 2),
-                _ => unescape(raw.get(at..).unwrap_or_default()),
-            };
-            whole &= found.is_some();
-            out.push(found.unwrap_or(char::REPLACEMENT_CHARACTER));
-            from = at + used;
+        let mut rest = self.raw;
+        loop {
+            let plain = words::copy_to_backslash(&mut out, rest);
+            rest = rest.get(plain..).unwrap_or_default();
+            match rest {
+                [] => break,
+                [_, b'n', ..] => {
+                    out.push(b'\n');
+                    rest = rest.get(2..).unwrap_or_default();
+                }
+                [_, same @ (b'"' | b'\\'), ..] => {
+                    out.push(*same);
+                    rest = rest.get(2..).unwrap_or_default();
+                }
+                _ => {
+                    let (found, used) = unescape(rest);
+                    whole &= found.is_some();
+                    let found = found.unwrap_or(char::REPLACEMENT_CHARACTER);
+                    out.extend_from_slice(found.encode_utf8(&mut [0; 4]).as_bytes());
+                    rest = rest.get(used..).unwrap_or_default();
+                }
+            }
         }
-        out.push_str(text.get(from..).unwrap_or_default());
-        whole
+        // Only what was valid and whole characters went in.
+        (String::from_utf8(out).unwrap_or_default(), whole)
     }
 }
 
@@ -137,6 +138,12 @@ impl fmt::Debug for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "JsonStr({} bytes)", self.raw.len())
     }
+}
+
+/// Valid JSON is valid UTF-8, so the default is never taken.
+#[inline]
+fn utf8(raw: &[u8]) -> &str {
+    core::str::from_utf8(raw).unwrap_or_default()
 }
 
 /// The character of the escape at the start of `text` (`None`: half a surrogate pair), and its length.

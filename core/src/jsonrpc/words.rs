@@ -1,15 +1,11 @@
 //! Searching in text by words of eight bytes and blocks of thirty-two, without tables and without `unsafe`.
 
+use alloc::vec::Vec;
+
 const LOW: u64 = u64::MAX / 255;
 const LOW7: u64 = LOW * 0x7f;
-const HIGH: u64 = LOW * 0x80;
 const QUOTES: u64 = LOW * b'"' as u64;
 const SLASHES: u64 = LOW * b'\\' as u64;
-
-#[inline(always)]
-fn load(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?))
-}
 
 /// The high bit of each byte that is not `pattern`'s. Exact for any bytes.
 #[inline(always)]
@@ -20,15 +16,15 @@ fn differs(word: u64, pattern: u64) -> u64 {
 
 /// The high bit of each byte that is a quote or a backslash.
 ///
-/// With `ASCII` no byte may be 0x80 or above: then no sum carries into its neighbour, and two steps are saved.
+/// With `ascii` no byte may be 0x80 or above: then no sum carries into its neighbour, and two steps are saved.
 #[inline(always)]
-fn specials<const ASCII: bool>(word: u64) -> u64 {
-    let plain = if ASCII {
+fn specials(word: u64, ascii: bool) -> u64 {
+    let plain = if ascii {
         (word ^ QUOTES).wrapping_add(LOW7) & (word ^ SLASHES).wrapping_add(LOW7)
     } else {
         differs(word, QUOTES) & differs(word, SLASHES)
     };
-    !plain & HIGH
+    !(plain | LOW7)
 }
 
 /// The high bit of each byte that a string literal must not hold as it is: quote, backslash, below 0x20.
@@ -36,7 +32,16 @@ fn specials<const ASCII: bool>(word: u64) -> u64 {
 fn unfit(word: u64) -> u64 {
     // A byte of 0x20 or above reaches 0x80 when 0x60 is added; one of 0x80 or above has the bit already.
     let not_control = ((word & LOW7) + LOW * 0x60) | word;
-    !(differs(word, QUOTES) & differs(word, SLASHES) & not_control) & HIGH
+    !(differs(word, QUOTES) & differs(word, SLASHES) & not_control | LOW7)
+}
+
+/// Whether a block holds such a byte.
+///
+/// One comparison a fold, and a block of fixed length: that the compiler makes vector code of. With two
+/// comparisons in one fold it gives up.
+#[inline(always)]
+fn holds<const N: usize>(block: &[u8; N], is: impl Fn(u8) -> bool) -> bool {
+    block.iter().fold(false, |hit, &b| hit | is(b))
 }
 
 #[inline(always)]
@@ -44,83 +49,166 @@ fn first(hits: u64) -> usize {
     (hits.trailing_zeros() >> 3) as usize
 }
 
+/// Where in a block the first hit stands; the block's length if there is none.
+#[inline(always)]
+fn locate<const N: usize>(block: &[u8; N], in_word: impl Fn(u64) -> u64) -> usize {
+    let mut at = 0;
+    for word in block.as_chunks::<8>().0 {
+        let hits = in_word(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return at + first(hits);
+        }
+        at += 8;
+    }
+    at
+}
+
+/// Searches by blocks for one that `in_block` reports, in what is left by words, and at last by bytes. Gives the
+/// length of `bytes` if there is nothing.
+#[inline(always)]
+fn find<const N: usize>(
+    bytes: &[u8],
+    at: usize,
+    in_block: impl Fn(&[u8; N]) -> bool,
+    in_word: impl Fn(u64) -> u64,
+    is: impl Fn(u8) -> bool,
+) -> usize {
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    while let Some((block, next)) = rest.split_first_chunk::<N>() {
+        if in_block(block) {
+            return bytes.len() - rest.len() + locate(block, in_word);
+        }
+        rest = next;
+    }
+    while let Some((word, next)) = rest.split_first_chunk::<8>() {
+        let hits = in_word(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return bytes.len() - rest.len() + first(hits);
+        }
+        rest = next;
+    }
+    let near = rest.iter().position(|&b| is(b)).unwrap_or(rest.len());
+    bytes.len() - rest.len() + near
+}
+
 /// Where the next quote or backslash at or after `at` stands, or the length of `bytes`.
 #[inline(always)]
-pub(super) fn find_special<const ASCII: bool>(bytes: &[u8], mut at: usize) -> usize {
-    // Most strings end within three words; a long one is worth a call.
-    for _ in 0..3 {
-        let Some(word) = load(bytes, at) else { return find_special_near(bytes, at) };
-        let hits = specials::<ASCII>(word);
-        if hits != 0 {
-            return at + first(hits);
-        }
-        at += 8;
-    }
-    find_special_far(bytes, at)
+pub(super) fn find_special(bytes: &[u8], at: usize, ascii: bool) -> usize {
+    find::<32>(
+        bytes,
+        at,
+        |block| holds(block, |b| b == b'"') | holds(block, |b| b == b'\\'),
+        |word| specials(word, ascii),
+        |b| b == b'"' || b == b'\\',
+    )
 }
 
-#[inline(never)]
-fn find_special_near(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&b| b == b'"' || b == b'\\').unwrap_or(rest.len())
-}
-
-#[inline(never)]
-fn find_special_far(bytes: &[u8], mut at: usize) -> usize {
-    let (blocks, _) = bytes.get(at..).unwrap_or_default().as_chunks::<32>();
-    for block in blocks {
-        if block.iter().fold(false, |hit, &b| hit | (b == b'"') | (b == b'\\')) {
-            break;
-        }
-        at += 32;
-    }
-    while let Some(word) = load(bytes, at) {
-        let hits = specials::<false>(word);
-        if hits != 0 {
-            return at + first(hits);
-        }
-        at += 8;
-    }
-    find_special_near(bytes, at)
-}
-
-/// Where the next byte that a string literal cannot hold stands at or after `at`, or the length of `bytes`.
+/// The closing quote of a string whose content starts at `start`, if it stands within three words and no escape
+/// comes before it; else from where to go on. (Most strings are like that; this part is worth being inlined.)
 #[inline(always)]
-pub(super) fn find_unfit(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn near_quote(bytes: &[u8], start: usize, ascii: bool) -> Result<usize, usize> {
+    let mut rest = bytes.get(start..).unwrap_or_default();
+    let mut at = start;
     for _ in 0..3 {
-        let Some(word) = load(bytes, at) else { return find_unfit_near(bytes, at) };
-        let hits = unfit(word);
+        let Some((word, next)) = rest.split_first_chunk::<8>() else { return Err(at) };
+        let hits = specials(u64::from_le_bytes(*word), ascii);
+        if hits != 0 {
+            at += first(hits);
+            return if bytes.get(at) == Some(&b'"') { Ok(at) } else { Err(at) };
+        }
+        at += 8;
+        rest = next;
+    }
+    Err(at)
+}
+
+/// Where the next quote at or after `at` stands, or the length of `bytes`.
+#[inline(always)]
+pub(super) fn find_quote(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    if let Some((word, _)) = rest.split_first_chunk::<8>() {
+        let hits = !(differs(u64::from_le_bytes(*word), QUOTES) | LOW7);
         if hits != 0 {
             return at + first(hits);
         }
-        at += 8;
     }
-    find_unfit_far(bytes, at)
+    find_far_quote(bytes, at)
 }
 
 #[inline(never)]
-fn find_unfit_near(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len())
+fn find_far_quote(bytes: &[u8], at: usize) -> usize {
+    find::<64>(
+        bytes,
+        at,
+        |block| holds(block, |b| b == b'"'),
+        |word| !(differs(word, QUOTES) | LOW7),
+        |b| b == b'"',
+    )
 }
 
-#[inline(never)]
-fn find_unfit_far(bytes: &[u8], mut at: usize) -> usize {
-    let (blocks, _) = bytes.get(at..).unwrap_or_default().as_chunks::<32>();
-    for block in blocks {
-        if block.iter().fold(false, |hit, &b| hit | (b == b'"') | (b == b'\\') | (b < 0x20)) {
+/// Copies `text` up to the first backslash to `out`; gives how much that was.
+#[inline(always)]
+pub(super) fn copy_to_backslash(out: &mut Vec<u8>, text: &[u8]) -> usize {
+    copy_until(
+        out,
+        text,
+        |block| holds(block, |b| b == b'\\'),
+        |word| !(differs(word, SLASHES) | LOW7),
+        |b| b == b'\\',
+    )
+}
+
+/// Copies `text` up to the first byte that a string literal cannot hold to `out`; gives how much that was.
+#[inline(always)]
+pub(super) fn copy_to_unfit(out: &mut Vec<u8>, text: &[u8]) -> usize {
+    copy_until(
+        out,
+        text,
+        // Zero where one of the three holds, so that one comparison is enough.
+        |block| holds(block, |b| (b ^ b'"').min(b ^ b'\\').min(b & 0xe0) == 0),
+        unfit,
+        |b| b == b'"' || b == b'\\' || b < 0x20,
+    )
+}
+
+/// Copies blocks before they are looked at, and takes off again what was too much: a block of fixed length is a
+/// few stores, a slice is a call.
+#[inline(always)]
+fn copy_until(
+    out: &mut Vec<u8>,
+    text: &[u8],
+    in_block: impl Fn(&[u8; 32]) -> bool,
+    in_word: impl Fn(u64) -> u64,
+    is: impl Fn(u8) -> bool,
+) -> usize {
+    let mut rest = text;
+    while let Some((block, next)) = rest.split_first_chunk::<32>() {
+        out.extend_from_slice(block);
+        if in_block(block) {
+            let plain = locate(block, in_word);
+            out.truncate(out.len() - (block.len() - plain));
+            return text.len() - rest.len() + plain;
+        }
+        rest = next;
+    }
+    while let Some((word, next)) = rest.split_first_chunk::<8>() {
+        out.extend_from_slice(word);
+        let hits = in_word(u64::from_le_bytes(*word));
+        if hits != 0 {
+            let plain = first(hits);
+            out.truncate(out.len() - (8 - plain));
+            return text.len() - rest.len() + plain;
+        }
+        rest = next;
+    }
+    for b in rest {
+        if is(*b) {
             break;
         }
-        at += 32;
+        out.push(*b);
+        rest = rest.get(1..).unwrap_or_default();
     }
-    while let Some(word) = load(bytes, at) {
-        let hits = unfit(word);
-        if hits != 0 {
-            return at + first(hits);
-        }
-        at += 8;
-    }
-    find_unfit_near(bytes, at)
+    text.len() - rest.len()
 }
 
 /// Whether any byte is a control or not ASCII: one signed comparison finds both.
@@ -128,14 +216,14 @@ fn find_unfit_far(bytes: &[u8], mut at: usize) -> usize {
 pub(super) fn any_unusual(bytes: &[u8]) -> bool {
     let (blocks, rest) = bytes.as_chunks::<128>();
     for block in blocks {
-        if block.iter().fold(false, |hit, &b| hit | (b.cast_signed() < 0x20)) {
+        if holds(block, |b| b.cast_signed() < 0x20) {
             return true;
         }
     }
     let (words, rest) = rest.as_chunks::<16>();
     let mut hit = false;
     for word in words {
-        hit |= word.iter().fold(false, |hit, &b| hit | (b.cast_signed() < 0x20));
+        hit |= holds(word, |b| b.cast_signed() < 0x20);
     }
     rest.iter().fold(hit, |hit, &b| hit | (b.cast_signed() < 0x20))
 }
@@ -143,23 +231,21 @@ pub(super) fn any_unusual(bytes: &[u8]) -> bool {
 /// Whether any byte is below 0x20.
 pub(super) fn any_control(bytes: &[u8]) -> bool {
     let (blocks, rest) = bytes.as_chunks::<64>();
-    blocks.iter().any(|block| block.iter().fold(false, |hit, &b| hit | (b < 0x20)))
-        || rest.iter().any(|&b| b < 0x20)
+    blocks.iter().any(|block| holds(block, |b| b < 0x20)) || rest.iter().any(|&b| b < 0x20)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn mixed() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![
-            8 => any::<u8>(),
+            4 => any::<u8>(),
             1 => Just(b'"'),
             1 => Just(b'\\'),
             1 => Just(0x1f),
-            20 => 0x20u8..0x7f,
+            60 => 0x20u8..0x7f,
         ];
         proptest::collection::vec(byte, 0..300)
     }
@@ -168,26 +254,33 @@ mod tests {
         #[test]
         fn searching_by_words_finds_what_searching_by_bytes_finds(bytes in mixed(), at in 0usize..40) {
             let at = at.min(bytes.len());
+            let rest = &bytes[at..];
+            let expect = |is: &dyn Fn(&u8) -> bool| at + rest.iter().position(is).unwrap_or(rest.len());
             let special = |b: &u8| *b == b'"' || *b == b'\\';
-            let expect = |f: &dyn Fn(&u8) -> bool| at + bytes[at..].iter().position(f).unwrap_or(bytes.len() - at);
-            prop_assert_eq!(find_special::<false>(&bytes, at), expect(&special));
-            prop_assert_eq!(find_unfit(&bytes, at), expect(&|b| special(b) || *b < 0x20));
+            prop_assert_eq!(find_special(&bytes, at, false), expect(&special));
             if bytes.is_ascii() {
-                prop_assert_eq!(find_special::<true>(&bytes, at), expect(&special));
+                prop_assert_eq!(find_special(&bytes, at, true), expect(&special));
+            }
+            prop_assert_eq!(find_quote(&bytes, at), expect(&|b| *b == b'"'));
+            if let Ok(found) = near_quote(&bytes, at, false) {
+                prop_assert_eq!(found, expect(&special));
+                prop_assert_eq!(bytes[found], b'"');
             }
             prop_assert_eq!(any_control(&bytes), bytes.iter().any(|&b| b < 0x20));
             prop_assert_eq!(any_unusual(&bytes), bytes.iter().any(|&b| !(0x20..0x80).contains(&b)));
         }
 
         #[test]
-        fn ascii_words_find_the_first_of_several(mut bytes in proptest::collection::vec(0x00u8..0x80, 1..200),
-            hits in proptest::collection::vec((0usize..200, any::<bool>()), 0..5)) {
-            for (at, quote) in hits {
-                let len = bytes.len();
-                bytes[at % len] = if quote { b'"' } else { b'\\' };
-            }
-            let expected = bytes.iter().position(|&b| b == b'"' || b == b'\\').unwrap_or(bytes.len());
-            prop_assert_eq!(find_special::<true>(&bytes, 0), expected);
+        fn copying_stops_where_searching_by_bytes_stops(text in mixed()) {
+            let mut out = b"kept".to_vec();
+            let plain = copy_to_backslash(&mut out, &text);
+            prop_assert_eq!(plain, text.iter().position(|&b| b == b'\\').unwrap_or(text.len()));
+            prop_assert_eq!(&out[4..], &text[..plain]);
+            let mut out = Vec::new();
+            let plain = copy_to_unfit(&mut out, &text);
+            let unfit = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
+            prop_assert_eq!(plain, text.iter().position(unfit).unwrap_or(text.len()));
+            prop_assert_eq!(&out[..], &text[..plain]);
         }
     }
 }
