@@ -11,6 +11,7 @@
 //! Sources: JSON-RPC 2.0; RFC 8259.
 
 mod batch;
+mod cursor;
 mod encode;
 mod envelope;
 mod error;
@@ -26,6 +27,7 @@ mod words;
 mod writer;
 
 pub use batch::{Batch, parse_batch};
+pub(crate) use cursor::Cursor;
 pub(crate) use encode::{copy_without_breaks, write_u64};
 pub use encode::{
     finish_line, splice_meta, write_error, write_notification, write_raw, write_raw_result, write_request,
