@@ -14,7 +14,7 @@ use crate::mcp::types::lifecycle::CacheHint;
 /// [`next`](Self::next) until it is done.
 ///
 /// The end is the absence of a cursor, never its value; endless cursors end at the caps of
-/// [`Limits`](crate::limits::Limits), with what was listed so far.
+/// [`Limits`], with what was listed so far.
 #[derive(Clone, Debug)]
 pub struct Listing {
     method: Method,

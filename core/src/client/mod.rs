@@ -26,6 +26,10 @@ mod queue;
 mod requests;
 mod session;
 mod typed;
+
+#[cfg(test)]
+mod tests;
+
 pub use typed::params;
 
 pub use config::{Config, LogLevel, RequestOptions, ServerRequests, Start};

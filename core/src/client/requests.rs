@@ -192,6 +192,11 @@ impl Requests {
         self.remove(id).map(|open| (id, open, which, limit))
     }
 
+    #[cfg(test)]
+    pub(crate) fn slots_len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// All ids, oldest first.
     pub(crate) fn ids(&self) -> Vec<u64> {
         self.iter().map(|(id, _)| id).collect()
