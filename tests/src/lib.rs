@@ -1,1 +1,18 @@
 //! Harness shared by the scenario tests, properties, fuzz targets and benches.
+//!
+//! [`pair::Pair`] runs two machines against each other in virtual time, over [`link::Link`]s with every fault a
+//! pipe can have, and checks the machine contract at each step. [`peer::Server`] is a server that shares no code
+//! with the machines under test. [`client::Client`] is what a scenario works with: it runs on one stream of lines
+//! or on a stream for each exchange.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
+#![allow(clippy::missing_panics_doc, reason = "a harness panics to fail a test")]
+
+pub mod client;
+pub mod client_link;
+pub mod exchange_link;
+pub mod line_link;
+pub mod link;
+pub mod pair;
+pub mod peer;
+pub mod seed;
+pub mod watch;

@@ -1,0 +1,21 @@
+//! The scripted peer's own way of cutting lines. It shares no code with the machines it tests.
+
+/// Lines out of pieces. Kept as simple as can be.
+#[derive(Debug, Default)]
+pub(super) struct Splitter {
+    waiting: Vec<u8>,
+}
+
+impl Splitter {
+    /// Takes a piece; gives the lines that are complete now, without their LF.
+    pub(super) fn push(&mut self, piece: &[u8]) -> Vec<Vec<u8>> {
+        self.waiting.extend_from_slice(piece);
+        let mut lines = Vec::new();
+        while let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
+            let mut line: Vec<u8> = self.waiting.drain(..=end).collect();
+            line.pop();
+            lines.push(line);
+        }
+        lines
+    }
+}
