@@ -2,11 +2,15 @@
 
 pub mod call_result;
 pub mod collection;
+pub mod completion;
 pub mod content;
 pub mod flaw;
 pub mod input;
 pub mod lifecycle;
+pub mod log;
 pub mod page;
+pub mod prompt;
 pub mod resource;
 pub mod schema;
+pub mod subscription;
 pub mod tool;
