@@ -9,6 +9,8 @@ use crate::mcp::Revision;
 use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use core::time::Duration;
 
+pub use crate::mcp::types::log::LogLevel;
+
 /// How a client is set up.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -68,44 +70,6 @@ pub enum ServerRequests {
     Answer,
     /// Drop everything but pings, count it.
     DropAll,
-}
-
-/// Levels of log messages, lowest first. RFC 5424, section 6.2.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LogLevel {
-    /// Details for developers.
-    Debug,
-    /// Ordinary events.
-    Info,
-    /// Normal but significant.
-    Notice,
-    /// Something may be wrong.
-    Warning,
-    /// Something failed.
-    Error,
-    /// A part failed.
-    Critical,
-    /// Act at once.
-    Alert,
-    /// Nothing works.
-    Emergency,
-}
-
-impl LogLevel {
-    /// The level's name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
 }
 
 /// Options of one request.
