@@ -99,16 +99,16 @@ impl Session {
     }
 
     pub(super) fn opening_timeout(&mut self, now: Instant) {
-        let limits = self.config.limits.clone();
-        let Some(opening) = self.opening_mut() else { return };
-        if now >= opening.gives_up_at(&limits) {
+        let Phase::Opening(opening) = &mut self.phase else { return };
+        let limits = &self.config.limits;
+        if now >= opening.gives_up_at(limits) {
             let reason = CloseReason::ConnectTimeout {
                 waiting_for: opening.search.waiting_for(),
                 limit_ms: u64::try_from(limits.connect.as_millis()).unwrap_or(u64::MAX),
             };
             return self.finish(reason);
         }
-        if opening.search.wants_hedge() && now >= opening.hedges_at(&limits) {
+        if opening.search.wants_hedge() && now >= opening.hedges_at(limits) {
             let step = opening.search.hedge();
             self.take_step(step, now);
         }
