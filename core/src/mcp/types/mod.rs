@@ -5,6 +5,7 @@ pub mod collection;
 pub mod completion;
 pub mod content;
 pub mod flaw;
+pub mod form;
 pub mod input;
 pub mod lifecycle;
 pub mod log;
