@@ -140,8 +140,9 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.reserve(rest.len() + 2);
     out.push(b'"');
     loop {
-        let plain = words::copy_to_unfit(out, rest);
-        let Some((unfit, left)) = rest.get(plain..).unwrap_or_default().split_first() else { break };
+        let (plain, unfit) = rest.split_at(words::find_unfit(rest));
+        out.extend_from_slice(plain);
+        let Some((unfit, left)) = unfit.split_first() else { break };
         write_escape(out, *unfit);
         rest = left;
     }

@@ -108,8 +108,9 @@ impl<'a> JsonStr<'a> {
         let mut whole = true;
         let mut rest = self.raw;
         loop {
-            let plain = words::copy_to_backslash(&mut out, rest);
-            rest = rest.get(plain..).unwrap_or_default();
+            let (plain, escape) = rest.split_at(words::find_backslash(rest));
+            out.extend_from_slice(plain);
+            rest = escape;
             match rest {
                 [] => break,
                 [_, b'n', ..] => {

@@ -1,7 +1,5 @@
 //! Searching in text by words of eight bytes and blocks of thirty-two, without tables and without `unsafe`.
 
-use alloc::vec::Vec;
-
 const LOW: u64 = u64::MAX / 255;
 const LOW7: u64 = LOW * 0x7f;
 const QUOTES: u64 = LOW * b'"' as u64;
@@ -73,12 +71,11 @@ fn find<const N: usize>(
     in_word: impl Fn(u64) -> u64,
     is: impl Fn(u8) -> bool,
 ) -> usize {
-    let mut rest = bytes.get(at..).unwrap_or_default();
-    while let Some((block, next)) = rest.split_first_chunk::<N>() {
+    let (blocks, mut rest) = bytes.get(at..).unwrap_or_default().as_chunks::<N>();
+    for (i, block) in blocks.iter().enumerate() {
         if in_block(block) {
-            return bytes.len() - rest.len() + locate(block, in_word);
+            return at + i * N + locate(block, in_word);
         }
-        rest = next;
     }
     while let Some((word, next)) = rest.split_first_chunk::<8>() {
         let hits = in_word(u64::from_le_bytes(*word));
@@ -146,69 +143,29 @@ fn find_far_quote(bytes: &[u8], at: usize) -> usize {
     )
 }
 
-/// Copies `text` up to the first backslash to `out`; gives how much that was.
+/// Where the first backslash stands, or the length of `text`.
 #[inline(always)]
-pub(super) fn copy_to_backslash(out: &mut Vec<u8>, text: &[u8]) -> usize {
-    copy_until(
-        out,
+pub(super) fn find_backslash(text: &[u8]) -> usize {
+    find::<32>(
         text,
+        0,
         |block| holds(block, |b| b == b'\\'),
         |word| !(differs(word, SLASHES) | LOW7),
         |b| b == b'\\',
     )
 }
 
-/// Copies `text` up to the first byte that a string literal cannot hold to `out`; gives how much that was.
+/// Where the first byte stands that a string literal cannot hold as it is, or the length of `text`.
 #[inline(always)]
-pub(super) fn copy_to_unfit(out: &mut Vec<u8>, text: &[u8]) -> usize {
-    copy_until(
-        out,
+pub(super) fn find_unfit(text: &[u8]) -> usize {
+    find::<32>(
         text,
+        0,
         // Zero where one of the three holds, so that one comparison is enough.
         |block| holds(block, |b| (b ^ b'"').min(b ^ b'\\').min(b & 0xe0) == 0),
         unfit,
         |b| b == b'"' || b == b'\\' || b < 0x20,
     )
-}
-
-/// Copies blocks before they are looked at, and takes off again what was too much: a block of fixed length is a
-/// few stores, a slice is a call.
-#[inline(always)]
-fn copy_until(
-    out: &mut Vec<u8>,
-    text: &[u8],
-    in_block: impl Fn(&[u8; 32]) -> bool,
-    in_word: impl Fn(u64) -> u64,
-    is: impl Fn(u8) -> bool,
-) -> usize {
-    let mut rest = text;
-    while let Some((block, next)) = rest.split_first_chunk::<32>() {
-        out.extend_from_slice(block);
-        if in_block(block) {
-            let plain = locate(block, in_word);
-            out.truncate(out.len() - (block.len() - plain));
-            return text.len() - rest.len() + plain;
-        }
-        rest = next;
-    }
-    while let Some((word, next)) = rest.split_first_chunk::<8>() {
-        out.extend_from_slice(word);
-        let hits = in_word(u64::from_le_bytes(*word));
-        if hits != 0 {
-            let plain = first(hits);
-            out.truncate(out.len() - (8 - plain));
-            return text.len() - rest.len() + plain;
-        }
-        rest = next;
-    }
-    for b in rest {
-        if is(*b) {
-            break;
-        }
-        out.push(*b);
-        rest = rest.get(1..).unwrap_or_default();
-    }
-    text.len() - rest.len()
 }
 
 /// Whether any byte is a control or not ASCII: one signed comparison finds both.
@@ -237,6 +194,7 @@ pub(super) fn any_control(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn mixed() -> impl Strategy<Value = Vec<u8>> {
@@ -271,16 +229,10 @@ mod tests {
         }
 
         #[test]
-        fn copying_stops_where_searching_by_bytes_stops(text in mixed()) {
-            let mut out = b"kept".to_vec();
-            let plain = copy_to_backslash(&mut out, &text);
-            prop_assert_eq!(plain, text.iter().position(|&b| b == b'\\').unwrap_or(text.len()));
-            prop_assert_eq!(&out[4..], &text[..plain]);
-            let mut out = Vec::new();
-            let plain = copy_to_unfit(&mut out, &text);
+        fn searching_for_what_must_be_escaped_misses_nothing(text in mixed()) {
+            prop_assert_eq!(find_backslash(&text), text.iter().position(|&b| b == b'\\').unwrap_or(text.len()));
             let unfit = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
-            prop_assert_eq!(plain, text.iter().position(unfit).unwrap_or(text.len()));
-            prop_assert_eq!(&out[..], &text[..plain]);
+            prop_assert_eq!(find_unfit(&text), text.iter().position(unfit).unwrap_or(text.len()));
         }
     }
 }
