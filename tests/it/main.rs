@@ -5,3 +5,4 @@ mod era;
 mod era_on_exchanges;
 mod era_remembered;
 mod handshake;
+mod properties;

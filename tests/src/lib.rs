@@ -14,5 +14,6 @@ pub mod line_link;
 pub mod link;
 pub mod pair;
 pub mod peer;
+pub mod properties;
 pub mod seed;
 pub mod watch;

@@ -8,3 +8,6 @@ mod scan;
 
 pub use line::{Frame, LineDecoder, READ_BYTES};
 pub use scan::Scanner;
+
+#[cfg(test)]
+mod tests;

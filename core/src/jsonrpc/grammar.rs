@@ -258,10 +258,7 @@ pub(super) fn string_fault<T>(bytes: &[u8], start: usize) -> Result<T, JsonFault
             Some(0..0x20) => return fault(Why::ControlInString, at),
             Some(b'\\') => match bytes.get(at + 1) {
                 Some(b'n' | b'"' | b'\\' | b'/' | b't' | b'r' | b'b' | b'f') => at + 2,
-                _ => match unicode_escape(bytes, at) {
-                    Ok(end) => end,
-                    Err(fault) => return Err(fault),
-                },
+                _ => unicode_escape(bytes, at)?,
             },
             // Not to be met: then there would be no fault.
             Some(b'"') => return fault(Why::UnexpectedByte, at),

@@ -1,0 +1,98 @@
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn messages_are_written_as_the_standard_spells_them() {
+    let request = written(|out| {
+        write_request(out, &1i64.into(), "tools/call", |params| {
+            params.object(|p| {
+                p.string("name", "x").object("arguments", |a| {
+                    a.u64("n", 3)
+                        .bool("b", false)
+                        .null("z")
+                        .f64("f", 1.5)
+                        .f64("inf", f64::INFINITY)
+                        .i64("i", -4);
+                });
+            });
+        });
+    });
+    let expected = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":3,"b":false,"z":null,"f":1.5,"inf":null,"i":-4}}}"#;
+    assert_eq!(request, expected);
+
+    let note = written(|out| {
+        write_notification(out, "a\"b", |_| {});
+        finish_line(out);
+    });
+    assert_eq!(note, "{\"jsonrpc\":\"2.0\",\"method\":\"a\\\"b\"}\n");
+
+    let result = written(|out| {
+        write_result(out, &"x".into(), |result| {
+            result.array("l", |list| {
+                list.string("s").u64(1).i64(-1).raw(json("[ ]").view()).object(|_| {}).array(|_| {});
+            });
+            result.array_of_strings("names", ["a", "b"]).id("token", &"t".into());
+        });
+    });
+    let expected =
+        r#"{"jsonrpc":"2.0","id":"x","result":{"l":["s",1,-1,[ ],{},[]],"names":["a","b"],"token":"t"}}"#;
+    assert_eq!(result, expected);
+}
+
+#[test]
+fn an_error_has_the_id_of_its_request_or_none() {
+    // P-008
+    let with = written(|out| write_error(out, Some(&7i64.into()), -32602, "no", Some(json("{}").view())));
+    assert_eq!(with, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no","data":{}}}"#);
+    let without = written(|out| write_error(out, None, -32700, "no", None));
+    assert_eq!(without, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#);
+}
+
+#[test]
+fn meta_is_put_in_front_of_the_members_of_params() {
+    let splice = |params: Option<&str>| {
+        let params = params.map(json);
+        written(|out| {
+            splice_meta(out, params.as_ref().map(RawJson::view), |meta| {
+                meta.u64("progressToken", 1);
+            });
+        })
+    };
+    assert_eq!(splice(None), r#"{"_meta":{"progressToken":1}}"#);
+    assert_eq!(splice(Some("{}")), r#"{"_meta":{"progressToken":1}}"#);
+    assert_eq!(splice(Some("{ \n }")), r#"{"_meta":{"progressToken":1}}"#);
+    assert_eq!(splice(Some("{ \"a\": 1 }")), r#"{"_meta":{"progressToken":1},"a": 1}"#);
+}
+
+#[test]
+fn a_raw_value_loses_its_line_breaks_and_nothing_else() {
+    // P-115
+    let pretty = json("{\r\n  \"a\": [\n    1,\r 2\n  ],\n  \"b\": \"x\\ny\"\n}");
+    let line = written(|out| write_raw_result(out, &1i64.into(), pretty.view()));
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{  \"a\": [    1, 2  ],  \"b\": \"x\\ny\"}}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_comes_back_and_no_control_leaves(text in any::<alloc::string::String>(), long in "[ -~\\n\"]{0,200}") {
+        // P-115
+        for text in [text, long] {
+            let out = written(|out| write_string(out, &text));
+            prop_assert!(!out.bytes().any(|b| b < 0x20));
+            let raw = json(&out);
+            prop_assert_eq!(raw.view().str().unwrap().decode(), text);
+        }
+    }
+
+    #[test]
+    fn any_number_comes_back(int in any::<i64>(), natural in any::<u64>(), float in any::<f64>()) {
+        let mut out = Vec::new();
+        let mut object = ObjectWriter::begin(&mut out);
+        object.i64("i", int).u64("u", natural).f64("f", float);
+        object.end();
+        let raw = RawJson::from_slice(&out, 1).unwrap();
+        prop_assert_eq!(raw.view().get("i").unwrap().as_i64(), Some(int));
+        prop_assert_eq!(raw.view().get("u").unwrap().as_u64(), Some(natural));
+        prop_assert_eq!(raw.view().get("f").unwrap().as_f64(), float.is_finite().then_some(float));
+    }
+}

@@ -1,0 +1,128 @@
+//! The bodies that the fuzz targets run, on generated inputs and on inputs that once broke something.
+
+use proptest::prelude::*;
+use sanswire_tests::properties::{check_envelope, check_frame_line};
+use std::fs;
+use std::path::Path;
+
+/// Text that is JSON, or nearly so: tokens and members, some of them of an envelope, put together and damaged.
+fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
+    let scalar = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("false".to_owned()),
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|n| format!("{n:e}")),
+        Just("1.50E+3".to_owned()),
+        Just("-0".to_owned()),
+        Just("123456789012345678901234".to_owned()),
+        Just(r#""2.0""#.to_owned()),
+        Just(r#""2\u002e0""#.to_owned()),
+        Just(r#""\ud83d""#.to_owned()),
+        Just(r#""\ud83d\ude00\n\/\"""#.to_owned()),
+        Just(r#""tools/call""#.to_owned()),
+        ".*".prop_map(|text| serde_json::Value::from(text).to_string()),
+        "[a-z {}\\[\\]:,]{0,90}".prop_map(|text| format!("\"{text}\"")),
+        Just(r#"{"code":-32600,"message":"no","data":[1]}"#.to_owned()),
+    ];
+    let name = prop_oneof![
+        4 => prop_oneof![
+            Just("jsonrpc"), Just("id"), Just("method"), Just("params"), Just("result"), Just("error")
+        ].prop_map(|name| format!("\"{name}\"")),
+        1 => Just(r#""\u0069d""#.to_owned()),
+        1 => Just(r#""m\u0065thod""#.to_owned()),
+        1 => "[a-z]{0,12}".prop_map(|name| format!("\"{name}\"")),
+    ];
+    let space = prop_oneof![6 => Just(""), 1 => Just(" "), 1 => Just("\r\n\t ")];
+    let value = scalar.prop_recursive(6, 60, 6, move |inner| {
+        let space = space.clone();
+        let members = proptest::collection::vec((name.clone(), inner.clone(), space.clone()), 0..6);
+        prop_oneof![
+            (proptest::collection::vec(inner, 0..5), space).prop_map(|(items, space)| {
+                format!("[{space}{}{space}]", items.join(&format!("{space},")))
+            }),
+            members.prop_map(|members| {
+                let members: Vec<_> = members
+                    .into_iter()
+                    .map(|(name, value, space)| format!("{space}{name}{space}:{space}{value}{space}"))
+                    .collect();
+                format!("{{{}}}", members.join(","))
+            }),
+        ]
+    });
+    let envelope = (
+        prop_oneof![6 => Just(r#""jsonrpc":"2.0""#), 1 => Just(r#""jsonrpc":"1.0""#), 1 => Just(r#""x":0"#)],
+        proptest::sample::subsequence(vec!["id", "method", "params", "result", "error"], 0..4),
+        proptest::collection::vec(value.clone(), 5),
+        any::<bool>(),
+    )
+        .prop_map(|(version, names, values, last)| {
+            let mut members: Vec<_> =
+                names.iter().zip(values).map(|(name, value)| format!("\"{name}\":{value}")).collect();
+            members.insert(if last { members.len() } else { 0 }, version.to_owned());
+            format!("{{{}}}", members.join(","))
+        });
+    let damage = proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
+    (prop_oneof![3 => envelope, 1 => value], prop_oneof![3 => Just(false), 1 => Just(true)], damage).prop_map(
+        |(text, damaged, damage)| {
+            let mut text = text.into_bytes();
+            for (at, byte) in damage.into_iter().filter(|_| damaged) {
+                let at = at.index(text.len());
+                text[at] = byte;
+            }
+            text
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn the_envelope_agrees_with_serde_json_on_text_that_is_nearly_json(text in nearly_json()) {
+        check_envelope(&text);
+    }
+
+    #[test]
+    fn the_envelope_agrees_with_serde_json_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        check_envelope(&bytes);
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_how_the_stream_was_cut(
+        limit in any::<u8>(),
+        cuts in any::<u8>(),
+        lines in proptest::collection::vec((nearly_json(), prop_oneof![Just("\n"), Just("\r\n"), Just("\n \n")]), 0..6),
+        repeats in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
+        let mut data = vec![limit, cuts];
+        for (line, end) in lines {
+            data.extend(line);
+            data.extend(end.as_bytes());
+        }
+        for at in repeats {
+            data.insert(2 + at.index(data.len() - 1), 0xfe);
+        }
+        check_frame_line(&data);
+    }
+}
+
+/// Runs `check` on every file of a folder of `tests/regressions`, which there has to be.
+fn each_file(folder: &str, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(folder);
+    let files: Vec<_> = fs::read_dir(&folder).expect("the folder is there").collect();
+    assert!(!files.is_empty(), "{} is empty", folder.display());
+    for file in files {
+        check(&fs::read(file.expect("a readable folder").path()).expect("a readable file"));
+    }
+}
+
+#[test]
+fn envelopes_that_once_broke_something_do_not_any_more() {
+    each_file("envelope", check_envelope);
+}
+
+#[test]
+fn lines_that_once_broke_something_do_not_any_more() {
+    each_file("frame_line", check_frame_line);
+}

@@ -1,0 +1,7 @@
+//! What must hold for any bytes: called by a fuzz target, a property test and a regression test each.
+
+pub mod envelope;
+pub mod frame_line;
+
+pub use envelope::check_envelope;
+pub use frame_line::check_frame_line;
