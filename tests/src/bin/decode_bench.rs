@@ -140,7 +140,9 @@ impl Job {
                 let parsed = jsonrpc::parse(frame, 128).ok()?;
                 let text = match &parsed {
                     Message::Result { result, .. } => first_text(result.view()).unwrap_or_default(),
-                    _ => String::new(),
+                    Message::Request { .. } | Message::Notification { .. } | Message::Error { .. } => {
+                        String::new()
+                    }
                 };
                 Self::Write(parsed, text, Vec::new())
             }
