@@ -1,8 +1,16 @@
 //! The one integration binary: scenarios as modules.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
 
+mod cancel;
+mod cases;
+mod deadlines;
 mod era;
 mod era_on_exchanges;
 mod era_remembered;
+mod framing;
 mod handshake;
+mod ids;
+mod progress;
 mod properties;
+mod requests;
+mod results;

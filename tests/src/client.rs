@@ -97,11 +97,12 @@ impl Client {
         Self { link, on }
     }
 
-    /// Starts, and is ready.
+    /// Starts, and is ready: all of the opening has arrived.
     #[must_use]
     pub fn ready(on: On, config: Config, server: Server) -> Self {
         let mut client = Self::start(on, config, server);
         client.until_ready();
+        client.wait_ms(5);
         client
     }
 
