@@ -122,11 +122,10 @@ impl LineDecoder {
     }
 
     /// Looks at what was appended.
+    #[inline]
     pub fn handle_read(&mut self) {
         if self.skipping.is_some() {
             self.skip();
-        } else {
-            self.check_length();
         }
     }
 
@@ -136,10 +135,16 @@ impl LineDecoder {
     }
 
     /// The next complete line of what was read.
+    #[inline]
     pub fn poll_frame(&mut self) -> Option<Frame> {
+        let idle = self.searched == self.buffer.len() && !self.at_end;
+        if idle && self.too_long.is_none() { None } else { self.next_frame() }
+    }
+
+    fn next_frame(&mut self) -> Option<Frame> {
         loop {
-            if let Some(report) = self.too_long.take() {
-                return Some(report);
+            if self.too_long.is_some() {
+                return self.too_long.take();
             }
             if self.skipping.is_some() {
                 self.skip();
@@ -149,8 +154,7 @@ impl LineDecoder {
                 continue;
             }
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
-            let found = if unsearched.is_empty() { None } else { memchr::memchr(b'\n', unsearched) };
-            let end = match found {
+            let end = match memchr::memchr(b'\n', unsearched) {
                 Some(found) => self.searched + found,
                 None if self.at_end && self.start < self.buffer.len() => self.buffer.len(),
                 None => {
@@ -247,7 +251,7 @@ impl LineDecoder {
     /// Begins to skip as soon as the unfinished line is too long.
     fn check_length(&mut self) {
         let line = self.buffer.get(self.start..).unwrap_or_default();
-        if line.len() <= self.max_message_bytes || self.searched < self.buffer.len() {
+        if line.len() <= self.max_message_bytes {
             return;
         }
         let mut skipping = Skipping { scanner: Scanner::new(), len: 0 };

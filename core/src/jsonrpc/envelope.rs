@@ -163,15 +163,11 @@ fn members<const TEXT: u8>(
     }
     let max_depth = max_depth.min(grammar::MAX_DEPTH) - 1;
     loop {
-        let open = at + 1;
-        let named = if bytes.get(at) == Some(&b'"') { grammar::string::<TEXT>(bytes, open) } else { None };
-        let Some(content) = named else { return grammar::name_fault::<TEXT, _>(bytes, at) };
-        let Some(start) = grammar::colon(bytes, content.end + 1) else {
-            return grammar::name_fault::<TEXT, _>(bytes, at);
+        let (part, start) = match known_member(bytes, at) {
+            Some((part, start)) => (Some(part), start),
+            None => any_member::<TEXT>(bytes, at)?,
         };
         let start = grammar::skip_space(bytes, start);
-        let name = bytes.get(open..content.end).unwrap_or_default();
-        let part = if content.escaped { escaped_part(name) } else { part(name) };
         if let Some(part) = part {
             // Marked before the value is read, so that a line that breaks off in it still tells of the member.
             marks.begin(part, start);
@@ -184,6 +180,7 @@ fn members<const TEXT: u8>(
                 }
                 None => return grammar::string_fault(bytes, start + 1),
             },
+            Some(b'0'..=b'9') => grammar::number(bytes, start)?,
             _ => grammar::value::<TEXT>(bytes, start, max_depth)?,
         };
         if let Some(part) = part {
@@ -198,7 +195,41 @@ fn members<const TEXT: u8>(
     }
 }
 
+/// The member at `at`, and what follows its colon, if it is one of the envelope as everybody writes it. One word
+/// tells: most of the names fill it to the byte.
 #[inline(always)]
+fn known_member(bytes: &[u8], at: usize) -> Option<(Part, usize)> {
+    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
+    let is = |name: &[u8; 8]| word == u64::from_le_bytes(*name);
+    let (part, len) = if is(b"\"method\"") {
+        (Part::Method, 8)
+    } else if is(b"\"params\"") {
+        (Part::Params, 8)
+    } else if is(b"\"result\"") {
+        (Part::Result, 8)
+    } else if is(b"\"jsonrpc") && bytes.get(at + 8) == Some(&b'"') {
+        (Part::Jsonrpc, 9)
+    } else if word as u32 == u32::from_le_bytes(*b"\"id\"") {
+        (Part::Id, 4)
+    } else {
+        return None;
+    };
+    (bytes.get(at + len) == Some(&b':')).then_some((part, at + len + 1))
+}
+
+/// Any member, by the grammar.
+#[inline(never)]
+fn any_member<const TEXT: u8>(bytes: &[u8], at: usize) -> Result<(Option<Part>, usize), JsonFault> {
+    let open = at + 1;
+    let named = if bytes.get(at) == Some(&b'"') { grammar::string::<TEXT>(bytes, open) } else { None };
+    let Some(content) = named else { return grammar::name_fault::<TEXT, _>(bytes, at) };
+    let Some(start) = grammar::colon(bytes, content.end + 1) else {
+        return grammar::name_fault::<TEXT, _>(bytes, at);
+    };
+    let name = bytes.get(open..content.end).unwrap_or_default();
+    Ok((if content.escaped { escaped_part(name) } else { part(name) }, start))
+}
+
 fn part(name: &[u8]) -> Option<Part> {
     match name {
         b"jsonrpc" => Some(Part::Jsonrpc),

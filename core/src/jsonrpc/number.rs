@@ -6,6 +6,17 @@ pub(super) fn unsigned(digits: &[u8]) -> Option<u64> {
         return None;
     }
     let mut value = 0u64;
+    if digits.len() < 20 {
+        // Nineteen digits always fit.
+        for b in digits {
+            let digit = b.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        }
+        return Some(value);
+    }
     for b in digits {
         let digit = b.wrapping_sub(b'0');
         if digit > 9 {
