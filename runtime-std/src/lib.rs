@@ -1,1 +1,57 @@
-//! Blocking runtime for sanswire.
+//! Blocking runtime for `sanswire`: drives its client machine over child processes, TCP and Unix sockets, on
+//! plain threads.
+//!
+//! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
+//! machine's; see [`ConnectOptions::config`].
+//!
+//! ```no_run
+//! use sanswire_std::sanswire::client::{Outcome, RequestOptions};
+//! use sanswire_std::sanswire::jsonrpc::RawJson;
+//! use sanswire_std::{Client, Command, ConnectOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let command = Command::new("mcp-server-time").arg("--local-timezone").arg("UTC");
+//! let client = Client::connect(&command, ConnectOptions::new("example", "1.0"))?;
+//! let arguments = RawJson::parse_str(r#"{"timezone":"Europe/Paris"}"#)?;
+//! match client.call_tool("get_current_time", Some(&arguments), &RequestOptions::default())? {
+//!     Outcome::Complete(result) => println!("{}", result.as_str()),
+//!     other => eprintln!("{other:?}"),
+//! }
+//! println!("{}", client.close());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One thread can keep many calls under way: [`Client::start`] gives a [`Pending`], and [`Client::cork`] joins
+//! the writes. Any number of threads may share a [`Client`].
+#![cfg(unix)]
+
+pub use sanswire;
+
+mod calls;
+mod client;
+mod clock;
+mod command;
+mod connect;
+mod error;
+mod exit;
+mod handlers;
+mod lead;
+mod notices;
+mod options;
+mod pending;
+mod process;
+mod shared;
+mod stderr;
+mod sys;
+mod tap;
+mod watcher;
+mod wire;
+
+pub use client::Client;
+pub use command::{Command, InheritEnv};
+pub use error::ConnectError;
+pub use exit::{Ended, Exit};
+pub use notices::Notification;
+pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
+pub use pending::{Cork, Pending};

@@ -1,0 +1,31 @@
+//! The runtime's clock: the one place that asks the system for the time.
+
+use std::time::{Duration, Instant as SystemInstant};
+
+use sanswire::Instant;
+
+/// Instants since the moment this clock was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: SystemInstant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { epoch: SystemInstant::now() }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        let elapsed = self.epoch.elapsed();
+        Instant::from_micros(elapsed.as_secs() * 1_000_000 + u64::from(elapsed.subsec_micros()))
+    }
+
+    /// The instant `after` from now on.
+    pub(crate) fn later(&self, after: Duration) -> Instant {
+        self.now().saturating_add(after)
+    }
+}

@@ -1,0 +1,138 @@
+//! The command that starts a server.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What [`InheritEnv::AllowList`] lets through.
+const ALLOWED: [&str; 8] = ["HOME", "PATH", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR"];
+
+/// Which of this process's environment variables a server gets. Declared ones ([`Command::env`]) it always gets,
+/// and they win.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InheritEnv {
+    /// All of them.
+    #[default]
+    All,
+    /// `HOME`, `PATH`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG` and `TMPDIR`: no secret that happens to lie in
+    /// the environment.
+    AllowList,
+}
+
+/// The command that starts a server. `Debug` shows no values of environment variables, since those are often
+/// secret.
+#[derive(Clone)]
+pub struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+    env: BTreeMap<OsString, OsString>,
+    directory: Option<PathBuf>,
+    inherit: InheritEnv,
+}
+
+impl Command {
+    /// The program of this name (looked for in `PATH`) or path.
+    #[must_use]
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            env: BTreeMap::new(),
+            directory: None,
+            inherit: InheritEnv::default(),
+        }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<T: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = T>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Declares an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// The folder that the server starts in; this process's if none is set.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Which variables of this process's environment the server gets.
+    #[must_use]
+    pub const fn inherit_env(mut self, inherit: InheritEnv) -> Self {
+        self.inherit = inherit;
+        self
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// The arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &[OsString] {
+        &self.arguments
+    }
+
+    /// The folder that was set.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// What the system starts: everything but pipes and process group.
+    pub(crate) fn to_system(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments);
+        if self.inherit == InheritEnv::AllowList {
+            command.env_clear();
+            command.envs(ALLOWED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
+        command.envs(&self.env);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("directory", &self.directory)
+            .field("inherit", &self.inherit)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_names_of_variables_and_no_values() {
+        let text = format!("{:?}", Command::new("server").env("API_KEY", "hunter2"));
+        assert!(text.contains("API_KEY") && !text.contains("hunter2"), "{text}");
+    }
+}

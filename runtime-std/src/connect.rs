@@ -1,0 +1,290 @@
+//! From an address or a command to a client.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+use sanswire::client::{Config, LineConnection, Start, era};
+use sanswire::error::CloseReason;
+
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::command::Command;
+use crate::error::ConnectError;
+use crate::options::{ConnectOptions, StderrMode};
+use crate::process::Child;
+use crate::shared::{Parts, Shared};
+use crate::stderr::escaped;
+use crate::sys;
+use crate::tap::TapQueue;
+use crate::wire::{Input, Output, set_nonblocking};
+
+/// Only what is touched of it becomes memory.
+const WATCHER_STACK: usize = 128 * 1024;
+
+/// What a connection is made over.
+enum Way<'a> {
+    Process(&'a Command),
+    Tcp(&'a [std::net::SocketAddr]),
+    Unix(&'a Path),
+}
+
+pub(crate) fn process(command: &Command, options: &ConnectOptions) -> Result<Client, ConnectError> {
+    open_with_restart(&Way::Process(command), options)
+}
+
+pub(crate) fn tcp(address: impl ToSocketAddrs, options: &ConnectOptions) -> Result<Client, ConnectError> {
+    let addresses: Vec<_> = address
+        .to_socket_addrs()
+        .map_err(|source| ConnectError::Dial { address: "that host".into(), source })?
+        .collect();
+    open_with_restart(&Way::Tcp(&addresses), options)
+}
+
+pub(crate) fn unix(path: &Path, options: &ConnectOptions) -> Result<Client, ConnectError> {
+    open_with_restart(&Way::Unix(path), options)
+}
+
+fn open_with_restart(way: &Way<'_>, options: &ConnectOptions) -> Result<Client, ConnectError> {
+    let mut start = options.config.start.clone();
+    let mut attempt = 0;
+    loop {
+        let error = match open(way, options, start.clone()) {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        let next = match &error {
+            ConnectError::Closed { reason, .. } if options.restart => {
+                era::next_start(reason, &start, attempt)
+            }
+            _ => None,
+        };
+        let Some(next) = next else { return Err(error) };
+        start = next;
+        attempt += 1;
+    }
+}
+
+fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client, ConnectError> {
+    let mut config = options.config.clone();
+    config.start = start;
+    let clock = Clock::start();
+    let (shared, watcher) = match way {
+        Way::Process(command) => spawn(command, config, options, clock)?,
+        Way::Tcp(addresses) => {
+            let stream = dial(addresses, &config)?;
+            let setup = || {
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)?;
+                stream.as_fd().try_clone_to_owned()
+            };
+            let input = setup().map_err(ConnectError::System)?;
+            adopt(input, Output::Tcp(stream), config, options, clock)?
+        }
+        Way::Unix(path) => {
+            let stream = UnixStream::connect(path).map_err(|source| ConnectError::Dial {
+                address: path.to_string_lossy().into_owned(),
+                source,
+            })?;
+            let setup = || {
+                stream.set_nonblocking(true)?;
+                stream.as_fd().try_clone_to_owned()
+            };
+            let input = setup().map_err(ConnectError::System)?;
+            adopt(input, Output::Unix(stream), config, options, clock)?
+        }
+    };
+    shared.lead_opening();
+    let state = shared.lock();
+    if let (Some(peer), None) = (&state.peer, &state.closed) {
+        let peer = peer.clone();
+        drop(state);
+        return Ok(Client::new(shared, peer, clock.elapsed(), watcher));
+    }
+    drop(state);
+    Err(failed(&shared, watcher))
+}
+
+/// Waits for the end of a connection that never became ready.
+fn failed(shared: &Shared, watcher: JoinHandle<()>) -> ConnectError {
+    let mut state = shared.lock();
+    while state.exit.is_none() {
+        state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    let reason = state.closed.clone().unwrap_or(CloseReason::Eof);
+    let exit = state.exit.clone();
+    let stderr_tail = exit.as_ref().map(|exit| exit.stderr_tail.clone()).unwrap_or_default();
+    let junk = &state.machine.session().stats().first_junk;
+    let first_junk = escaped(&String::from_utf8_lossy(junk));
+    drop(state);
+    let _ = watcher.join();
+    if let Some(tap) = &shared.tap {
+        tap.finish(crate::client::TAP_PATIENCE);
+    }
+    let (reason, exit) = (Box::new(reason), exit.map(Box::new));
+    ConnectError::Closed { reason, exit, stderr_tail, first_junk }
+}
+
+fn dial(addresses: &[std::net::SocketAddr], config: &Config) -> Result<TcpStream, ConnectError> {
+    let mut failed = (String::from("that host"), io::Error::from(io::ErrorKind::AddrNotAvailable));
+    for address in addresses {
+        match TcpStream::connect_timeout(address, config.limits.connect) {
+            Ok(stream) => return Ok(stream),
+            Err(source) => failed = (address.to_string(), source),
+        }
+    }
+    let (address, source) = failed;
+    Err(ConnectError::Dial { address, source })
+}
+
+type Opened = (Arc<Shared>, JoinHandle<()>);
+
+/// Starts the watcher, which starts the child.
+fn spawn(
+    command: &Command,
+    config: Config,
+    options: &ConnectOptions,
+    clock: Clock,
+) -> Result<Opened, ConnectError> {
+    let machine = LineConnection::new(config, seed(), clock.now())?;
+    let tap = start_tap(options)?;
+    let (tell, told) = mpsc::sync_channel(1);
+    let (stderr_mode, ladder, responder) = (options.stderr, options.stop, options.responder.clone());
+    let system = command.to_system();
+    let thread = std::thread::Builder::new().name("sanswire-watcher".into()).stack_size(WATCHER_STACK);
+    let watcher = thread
+        .spawn(move || {
+            let opened = start_child(system, stderr_mode).and_then(|(mut child, pipes)| {
+                let (input, output, stderr) = pipes;
+                let parts = Parts {
+                    machine,
+                    input: (Input::PIPE, input),
+                    output,
+                    stderr,
+                    stderr_mode,
+                    pid: Some(child.id()),
+                    clock,
+                    responder,
+                    tap,
+                };
+                match Shared::new(parts) {
+                    Ok(shared) => Ok((shared, Child::new(child))),
+                    Err(error) => {
+                        let _ = child.kill();
+                        let _ = child.wait();
+                        Err(error)
+                    }
+                }
+            });
+            match opened {
+                Ok((shared, child)) => {
+                    let _ = shared.watcher.set(std::thread::current());
+                    if tell.send(Ok(Arc::clone(&shared))).is_ok() {
+                        shared.watch(Some(child), &ladder);
+                    }
+                }
+                Err(error) => drop(tell.send(Err(error))),
+            }
+        })
+        .map_err(ConnectError::System)?;
+    match told.recv() {
+        Ok(Ok(shared)) => Ok((shared, watcher)),
+        Ok(Err(source)) => Err(explain(command, source)),
+        Err(_) => Err(ConnectError::System(io::Error::other("the watcher thread failed"))),
+    }
+}
+
+fn explain(command: &Command, source: io::Error) -> ConnectError {
+    if let Some(directory) = command.directory()
+        && let Err(source) = std::fs::read_dir(directory)
+    {
+        return ConnectError::Directory { path: directory.into(), source };
+    }
+    ConnectError::Spawn { program: command.program().to_string_lossy().into_owned(), source }
+}
+
+type ChildPipes = (OwnedFd, Output, Option<OwnedFd>);
+
+fn start_child(
+    mut system: std::process::Command,
+    stderr_mode: StderrMode,
+) -> io::Result<(std::process::Child, ChildPipes)> {
+    system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match stderr_mode {
+        StderrMode::Ring => Stdio::piped(),
+        StderrMode::Inherit => Stdio::inherit(),
+        StderrMode::Discard => Stdio::null(),
+    });
+    sys::bind_to_parent(&mut system);
+    let mut child = system.spawn()?;
+    let stdin = child.stdin.take().map(OwnedFd::from);
+    let stdout = child.stdout.take().map(OwnedFd::from);
+    let stderr = child.stderr.take().map(OwnedFd::from);
+    let pipes = || {
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(io::Error::other("the child has no pipes"));
+        };
+        set_nonblocking(&stdout)?;
+        if let Some(stderr) = &stderr {
+            set_nonblocking(stderr)?;
+        }
+        Ok((stdout, Output::pipe(stdin)?, stderr))
+    };
+    match pipes() {
+        Ok(pipes) => Ok((child, pipes)),
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error)
+        }
+    }
+}
+
+/// Starts the watcher of a connection that is a socket.
+fn adopt(
+    input: OwnedFd,
+    output: Output,
+    config: Config,
+    options: &ConnectOptions,
+    clock: Clock,
+) -> Result<Opened, ConnectError> {
+    let parts = Parts {
+        machine: LineConnection::new(config, seed(), clock.now())?,
+        input: (Input::SOCKET, input),
+        output,
+        stderr: None,
+        stderr_mode: StderrMode::Discard,
+        pid: None,
+        clock,
+        responder: options.responder.clone(),
+        tap: start_tap(options)?,
+    };
+    let shared = Shared::new(parts).map_err(ConnectError::System)?;
+    let watched = Arc::clone(&shared);
+    let ladder = options.stop;
+    let watcher = std::thread::Builder::new()
+        .name("sanswire-watcher".into())
+        .stack_size(WATCHER_STACK)
+        .spawn(move || watched.watch(None, &ladder))
+        .map_err(ConnectError::System)?;
+    let _ = shared.watcher.set(watcher.thread().clone());
+    Ok((shared, watcher))
+}
+
+fn start_tap(options: &ConnectOptions) -> Result<Option<Arc<TapQueue>>, ConnectError> {
+    options.tap.clone().map(TapQueue::start).transpose().map_err(ConnectError::System)
+}
+
+/// Randomness from the system, by way of std's hash maps.
+fn seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    for part in seed.chunks_mut(8) {
+        part.copy_from_slice(&RandomState::new().build_hasher().finish().to_ne_bytes());
+    }
+    seed
+}

@@ -1,0 +1,172 @@
+//! Why a connection could not be made, in words that say what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use sanswire::error::{CloseReason, ConfigError};
+
+use crate::exit::{Ended, Exit, Status};
+use crate::stderr::{escaped, last_lines};
+
+/// Why a connection could not be made. `Display` says what happened and what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The program could not be started.
+    Spawn {
+        /// The program, as it was given.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The folder that the program was to start in is not there.
+    Directory {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Nobody answered at the address.
+    Dial {
+        /// The address, as it was given.
+        address: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A limit in the configuration is out of bounds.
+    Config(ConfigError),
+    /// The system has no threads or descriptors left for one more connection.
+    System(io::Error),
+    /// The server is there, but no session came about.
+    Closed {
+        /// Why.
+        reason: Box<CloseReason>,
+        /// How its process ended.
+        exit: Option<Box<Exit>>,
+        /// The last of its stderr, control characters escaped.
+        stderr_tail: String,
+        /// The first line it wrote that was no message, cut and escaped; empty if there was none.
+        first_junk: String,
+    },
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spawn { program, source } => spawn(f, &escaped(program), source),
+            Self::Directory { path, source } => write!(
+                f,
+                "the folder {} cannot be used ({source}); create it or set another one",
+                escaped(&path.to_string_lossy())
+            ),
+            Self::Dial { address, source } => write!(
+                f,
+                "no connection to {} ({source}); check the address, and that the server runs",
+                escaped(address)
+            ),
+            Self::Config(error) => write!(f, "the configuration is not usable: {error}"),
+            Self::System(error) => {
+                write!(f, "the system could not provide what a connection needs ({error}); close some")
+            }
+            Self::Closed { reason, exit, stderr_tail, first_junk } => {
+                closed(f, reason, exit.as_deref(), first_junk)?;
+                let lines = last_lines(stderr_tail);
+                if lines.is_empty() {
+                    return Ok(());
+                }
+                f.write_str("\nits last words on stderr:")?;
+                lines.lines().try_for_each(|line| write!(f, "\n  {line}"))
+            }
+        }
+    }
+}
+
+fn spawn(f: &mut fmt::Formatter<'_>, program: &str, source: &io::Error) -> fmt::Result {
+    /// ENOEXEC, which std has no kind for.
+    const NO_FORMAT: i32 = 8;
+    let kind = source.kind();
+    if kind == io::ErrorKind::NotFound && program.contains('/') {
+        write!(f, "there is no program {program} (or what its first line names); check the path")
+    } else if kind == io::ErrorKind::NotFound {
+        write!(f, "there is no program {program} in PATH; install it, or give its full path")
+    } else if kind == io::ErrorKind::PermissionDenied {
+        write!(f, "{program} may not be executed; make it executable (chmod +x), or check its folder")
+    } else if kind == io::ErrorKind::ArgumentListTooLong {
+        write!(f, "the arguments and environment for {program} are too long; shorten them")
+    } else if source.raw_os_error() == Some(NO_FORMAT) {
+        write!(f, "{program} is no program for this system; a script needs a first line like #!/bin/sh")
+    } else {
+        write!(f, "{program} could not be started: {source}")
+    }
+}
+
+fn closed(
+    f: &mut fmt::Formatter<'_>,
+    reason: &CloseReason,
+    exit: Option<&Exit>,
+    first_junk: &str,
+) -> fmt::Result {
+    match (reason, exit) {
+        (CloseReason::Eof | CloseReason::DiedOnProbe, Some(exit)) if exit.ended == Ended::Already => {
+            let status = exit.status.map(Status);
+            f.write_str("the server ")?;
+            match status {
+                Some(status) => write!(f, "{status}")?,
+                None => f.write_str("ended")?,
+            }
+            f.write_str(" before it was ready; check its arguments and environment variables")?;
+        }
+        (CloseReason::Eof | CloseReason::DiedOnProbe, Some(exit)) if exit.ended != Ended::NotAProcess => {
+            f.write_str(
+                "the server closed its output before it was ready, and went on running until it was stopped",
+            )?;
+            if let Some(status) = exit.status.map(Status) {
+                write!(f, " (it then {status})")?;
+            }
+            f.write_str("; is it an MCP server that speaks over stdin and stdout?")?;
+        }
+        (CloseReason::Eof | CloseReason::DiedOnProbe, _) => {
+            f.write_str("the server ended the connection before it was ready; is it an MCP server?")?;
+        }
+        (CloseReason::ConnectTimeout { .. }, _) => {
+            write!(
+                f,
+                "{reason}: the server is silent. Either it is no MCP server that speaks over this connection, \
+                 or it starts slowly: then raise the limit"
+            )?;
+        }
+        (CloseReason::Incompatible { .. }, _) => {
+            write!(f, "{reason}; use another version of the server, or of this program")?;
+        }
+        (CloseReason::Refused { error, .. }, _) => write!(f, "{reason}: {}", cut(&error.message))?,
+        _ => write!(f, "{reason}")?,
+    }
+    if !first_junk.is_empty() {
+        write!(f, "\nwhat it writes to stdout is no MCP: {first_junk}")?;
+    }
+    Ok(())
+}
+
+fn cut(text: &str) -> String {
+    escaped(&text.chars().take(300).collect::<String>())
+}
+
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Spawn { source, .. } | Self::Directory { source, .. } | Self::Dial { source, .. } => {
+                Some(source)
+            }
+            Self::Config(error) => Some(error),
+            Self::System(error) => Some(error),
+            Self::Closed { .. } => None,
+        }
+    }
+}
+
+impl From<ConfigError> for ConnectError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}

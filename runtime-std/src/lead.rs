@@ -1,0 +1,225 @@
+//! Who reads. The thread that waits drives: it takes the lead if nobody has it, polls, reads and delivers until
+//! its own call is done, and passes the lead on. Others sleep on their own call.
+
+use std::time::Duration;
+
+use sanswire::client::{Outcome, Progress, RequestHandle};
+use sanswire::{Instant, Machine};
+
+use crate::shared::{Lead, Locked, Shared, State};
+use crate::wire::{Interest, Wake};
+
+/// The lead, while a caller has it. Passes it on when it goes, by unwinding too: so it must be declared before
+/// the lock's guard, or it would wait for a lock that its own thread holds.
+struct Leading<'a> {
+    shared: &'a Shared,
+    has: bool,
+}
+
+impl Leading<'_> {
+    fn take(&mut self, state: &mut State) {
+        if self.has {
+            return;
+        }
+        if state.lead == Lead::Watcher {
+            self.shared.watch_wake.wake();
+        }
+        state.lead = Lead::Caller;
+        state.leads += 1;
+        state.offered = None;
+        self.has = true;
+    }
+
+    /// Gives the lead up and sees to it that somebody takes it.
+    fn pass_on(&mut self, state: &mut State) {
+        if self.has {
+            self.has = false;
+            state.lead = Lead::Nobody;
+        }
+        self.shared.offer(state);
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        if self.has {
+            let mut state = self.shared.lock();
+            self.pass_on(&mut state);
+            self.shared.unlock(state);
+        }
+    }
+}
+
+/// How a wait went.
+pub(crate) enum Waited {
+    Finished(Outcome),
+    /// The patience of the caller is over; the call is open still.
+    NotYet,
+}
+
+impl Shared {
+    /// If nobody leads: wakes a sleeper to take the lead, or the watcher.
+    pub(crate) fn offer(&self, state: &mut State) {
+        if state.lead != Lead::Nobody || state.offered.is_some() {
+            return;
+        }
+        if let Some((request, thread)) = state.calls.sleeper() {
+            state.offered = Some(request);
+            state.wakes.push(thread);
+        } else if state.watcher_sleeps {
+            state.watcher_sleeps = false;
+            self.wake_watcher(state);
+        }
+    }
+
+    /// One turn of the leader: writes, waits, reads, delivers. `until`: when the caller's own patience ends.
+    pub(crate) fn turn<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        lead: Lead,
+        now: Instant,
+        until: Option<Instant>,
+    ) -> (Locked<'a>, Instant) {
+        self.flush(&mut state, now);
+        let wake: &Wake = if lead == Lead::Watcher { &self.watch_wake } else { &self.lead_wake };
+        let deadline = match (state.machine.poll_timeout(), until) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let output = if state.machine.transmit().is_empty() { None } else { state.output.clone() };
+        state.polls_until = deadline;
+        state.polls_output = output.is_some();
+        let reads = state.input_open && state.machine.wants_read();
+        let reads_stderr = state.stderr_open;
+        self.unlock(state);
+        use std::os::fd::AsFd;
+        let ready = Interest {
+            wake,
+            input: reads.then(|| self.input_fd.as_fd()),
+            stderr: self.stderr.as_ref().filter(|_| reads_stderr).map(AsFd::as_fd),
+            output,
+            timeout: deadline.map(|at| at.saturating_since(now)),
+        }
+        .wait();
+        let mut state = self.lock();
+        let now = self.clock.now();
+        if ready.wake || state.lead != lead {
+            wake.clear();
+        }
+        if state.lead != lead {
+            return (state, now);
+        }
+        if ready.stderr {
+            self.read_stderr(&mut state);
+        }
+        if ready.input {
+            self.read_input(&mut state, now);
+        }
+        state.machine.handle_timeout(now);
+        self.deliver(&mut state, now);
+        if !state.machine.transmit().is_empty() {
+            self.flush(&mut state, now);
+        }
+        self.give_up_if_deaf(&mut state, now);
+        (state, now)
+    }
+
+    /// Waits for a call of this thread's. `progress` is called on this thread, without lock and lead.
+    pub(crate) fn wait_call<'a>(
+        &'a self,
+        state: Locked<'a>,
+        request: RequestHandle,
+        mut now: Instant,
+        until: Option<Instant>,
+        mut progress: Option<&mut dyn FnMut(&Progress)>,
+    ) -> Waited {
+        let mut leading = Leading { shared: self, has: false };
+        let mut state = state;
+        loop {
+            if let Some(outcome) = state.calls.take_finished(request) {
+                return self.leave(leading, state, request, Waited::Finished(outcome));
+            }
+            if let Some(on_progress) = progress.as_deref_mut()
+                && let Some(reports) = state.calls.take_progress(request)
+            {
+                leading.pass_on(&mut state);
+                self.unlock(state);
+                reports.iter().for_each(on_progress);
+                state = self.lock();
+                now = self.clock.now();
+                continue;
+            }
+            if until.is_some_and(|until| until <= now) {
+                return self.leave(leading, state, request, Waited::NotYet);
+            }
+            if state.lead == Lead::Caller && !leading.has {
+                if !state.machine.transmit().is_empty() {
+                    self.flush(&mut state, now);
+                    self.kick(&mut state);
+                }
+                state.calls.set_waiter(request, Some(std::thread::current()));
+                self.unlock(state);
+                match until {
+                    None => std::thread::park(),
+                    Some(until) => std::thread::park_timeout(until.saturating_since(now)),
+                }
+                state = self.lock();
+                state.calls.set_waiter(request, None);
+                now = self.clock.now();
+                continue;
+            }
+            leading.take(&mut state);
+            (state, now) = self.turn(state, Lead::Caller, now, until);
+        }
+    }
+
+    fn leave(
+        &self,
+        mut leading: Leading<'_>,
+        mut state: Locked<'_>,
+        request: RequestHandle,
+        waited: Waited,
+    ) -> Waited {
+        if state.offered == Some(request) {
+            state.offered = None;
+        }
+        leading.pass_on(&mut state);
+        self.unlock(state);
+        waited
+    }
+
+    /// Leads, or waits for whoever leads, until `done`.
+    pub(crate) fn lead_until<'a>(&'a self, state: Locked<'a>, done: impl Fn(&State) -> bool) {
+        let mut leading = Leading { shared: self, has: false };
+        let mut state = state;
+        let mut now = self.clock.now();
+        while !done(&state) {
+            if state.lead == Lead::Caller && !leading.has {
+                // Whoever leads leaves soon, since all calls are over by now; it has nobody to tell of it.
+                let (locked, _) = self
+                    .changed
+                    .wait_timeout(state, Duration::from_millis(5))
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                state = locked;
+                now = self.clock.now();
+                continue;
+            }
+            leading.take(&mut state);
+            (state, now) = self.turn(state, Lead::Caller, now, None);
+        }
+        leading.pass_on(&mut state);
+        self.unlock(state);
+    }
+
+    /// The first lead, which a connection begins with.
+    pub(crate) fn lead_opening(&self) {
+        let mut leading = Leading { shared: self, has: true };
+        let mut state = self.lock();
+        let mut now = self.clock.now();
+        while state.peer.is_none() && state.closed.is_none() {
+            (state, now) = self.turn(state, Lead::Caller, now, None);
+        }
+        leading.pass_on(&mut state);
+        self.unlock(state);
+    }
+}

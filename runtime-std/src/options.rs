@@ -1,0 +1,127 @@
+//! How a connection is made and ended, and what the embedder may plug in.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sanswire::client::Config;
+use sanswire::mcp::types::input::{InputAnswer, InputRequest};
+
+/// How a connection is made and ended.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ConnectOptions {
+    /// Who we are, what we can do, all limits and deadlines.
+    pub config: Config,
+    /// What happens to a child's stderr.
+    pub stderr: StderrMode,
+    /// How patiently a child is stopped.
+    pub stop: StopLadder,
+    /// Answers what the server asks. Declare in [`Config::capabilities`] what it can answer.
+    pub responder: Option<Arc<dyn Responder>>,
+    /// Sees every message.
+    pub tap: Option<Arc<dyn Tap>>,
+    /// Start a server once more where that may help
+    /// ([`next_start`](sanswire::client::era::next_start)): it died on the first message, or what was remembered
+    /// of it proved wrong. On by default.
+    pub restart: bool,
+}
+
+impl ConnectOptions {
+    /// The defaults, for a client of this name and version.
+    #[must_use]
+    pub fn new(name: &str, version: &str) -> Self {
+        Self {
+            config: Config::new(name, version),
+            stderr: StderrMode::default(),
+            stop: StopLadder::default(),
+            responder: None,
+            tap: None,
+            restart: true,
+        }
+    }
+}
+
+impl fmt::Debug for ConnectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectOptions")
+            .field("config", &self.config)
+            .field("stderr", &self.stderr)
+            .field("stop", &self.stop)
+            .field("responder", &self.responder.is_some())
+            .field("tap", &self.tap.is_some())
+            .field("restart", &self.restart)
+            .finish()
+    }
+}
+
+/// What happens to a child's stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StderrMode {
+    /// It is always read, and the last 64 KiB are kept
+    /// ([`Client::stderr_tail`](crate::Client::stderr_tail)).
+    #[default]
+    Ring,
+    /// It is this process's.
+    Inherit,
+    /// It goes nowhere.
+    Discard,
+}
+
+/// How a child is stopped: its stdin is closed; after `eof` its process group gets SIGTERM; after `term` more,
+/// SIGKILL. `total` bounds all of it, the last wait included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StopLadder {
+    /// How long to wait after its stdin was closed. 2 s.
+    pub eof: Duration,
+    /// How long to wait after SIGTERM. 2 s.
+    pub term: Duration,
+    /// The bound of the whole. 10 s.
+    pub total: Duration,
+}
+
+impl StopLadder {
+    /// A ladder of these rungs.
+    #[must_use]
+    pub const fn new(eof: Duration, term: Duration, total: Duration) -> Self {
+        Self { eof, term, total }
+    }
+}
+
+impl Default for StopLadder {
+    fn default() -> Self {
+        Self::new(Duration::from_secs(2), Duration::from_secs(2), Duration::from_secs(10))
+    }
+}
+
+/// Answers what a server asks, in both eras.
+///
+/// Requests of the older revisions run on threads of the client's own, four at most, made on demand. Rounds of
+/// input (2026-07-28) run on the thread that makes the call. No other call waits for either.
+pub trait Responder: Send + Sync {
+    /// Answers one request.
+    fn respond(&self, request: &InputRequest) -> InputAnswer;
+}
+
+/// Sees every message, in the order in which they were read and written. Runs on a thread of its own; what it
+/// cannot keep up with (8 MiB) is dropped, the oldest first, and [`lost`](Self::lost) tells.
+pub trait Tap: Send + Sync {
+    /// One message, without its LF, cut to 1 MiB. `at` is the time since the connection began.
+    fn message(&self, direction: Direction, at: Duration, line: &[u8]);
+
+    /// So many messages were dropped before the next one.
+    fn lost(&self, count: u64) {
+        let _ = count;
+    }
+}
+
+/// Which way a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To the server.
+    Sent,
+    /// From the server.
+    Received,
+}

@@ -1,0 +1,151 @@
+//! A child process and how it is stopped.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+use crate::exit::Ended;
+use crate::options::StopLadder;
+use crate::wire::to_timespec;
+
+/// The longest sleep between two looks where the system cannot tell of an exit.
+const LOOK: Duration = Duration::from_millis(10);
+/// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
+/// no time.
+const LAST_WAIT: Duration = Duration::from_millis(200);
+
+/// A child that leads a process group of its own.
+#[derive(Debug)]
+pub(crate) struct Child {
+    child: std::process::Child,
+    pid: Option<Pid>,
+    /// Becomes readable when the child exits.
+    #[cfg(target_os = "linux")]
+    pidfd: Option<OwnedFd>,
+}
+
+/// The pipes that a child's relatives may hold open. Reading them on while the child is stopped lets it end in
+/// good order.
+pub(crate) trait Pipes {
+    /// Those that are still open.
+    fn open(&self) -> [Option<BorrowedFd<'_>>; 2];
+    /// Takes what is there.
+    fn drain(&mut self);
+
+    fn all_closed(&self) -> bool {
+        self.open().iter().all(Option::is_none)
+    }
+}
+
+impl Child {
+    pub(crate) fn new(child: std::process::Child) -> Self {
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Self {
+            child,
+            pid,
+            #[cfg(target_os = "linux")]
+            pidfd: pid
+                .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()),
+        }
+    }
+
+    /// Whether it has exited. It stays a zombie, so its number, and its group's, is not given to anybody else.
+    fn exited(&self) -> bool {
+        let Some(pid) = self.pid else { return true };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match rustix::process::waitid(WaitId::Pid(pid), options) {
+            Ok(found) => found.is_some(),
+            // Somebody else has waited for it.
+            Err(errno) => errno == Errno::CHILD,
+        }
+    }
+
+    /// Waits until `done` or `until`, looking after the pipes; whether it was done.
+    fn wait(&self, pipes: &mut dyn Pipes, until: Instant, done: impl Fn(&Self, &dyn Pipes) -> bool) -> bool {
+        let mut look = Duration::from_millis(1);
+        loop {
+            pipes.drain();
+            if done(self, pipes) {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            self.sleep(pipes, left, &mut look);
+        }
+    }
+
+    /// Until the child exits, a pipe has something, or `left` is over.
+    fn sleep(&self, pipes: &dyn Pipes, left: Duration, look: &mut Duration) {
+        let open = pipes.open();
+        #[cfg(target_os = "linux")]
+        let exit = self.pidfd.as_ref().map(AsFd::as_fd).filter(|_| !self.exited());
+        #[cfg(not(target_os = "linux"))]
+        let exit: Option<BorrowedFd<'_>> = None;
+        let mut fds: Vec<PollFd<'_>> = open
+            .iter()
+            .flatten()
+            .chain(exit.iter())
+            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+            .collect();
+        let timeout = if exit.is_some() || self.exited() {
+            left
+        } else {
+            *look = (*look * 2).min(LOOK);
+            left.min(*look)
+        };
+        let _ = rustix::event::poll(&mut fds, Some(&to_timespec(timeout)));
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        if let Some(pid) = self.pid {
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
+    /// Waits for the child, whose stdin is closed, and helps if it does not end; then ends what is left of its
+    /// group, and reaps. Takes `ladder.total` at most (and a moment for the kernel).
+    pub(crate) fn stop(
+        mut self,
+        ladder: &StopLadder,
+        pipes: &mut dyn Pipes,
+        already: bool,
+    ) -> (Option<ExitStatus>, Ended) {
+        let started = Instant::now();
+        let end = started + ladder.total;
+        let rung = |patience: Duration| (Instant::now() + patience).min(end);
+        let gone = |this: &Self, _: &dyn Pipes| this.exited();
+        let mut ended = if already && self.exited() { Ended::Already } else { Ended::OnEof };
+        let mut asked = false;
+        if !self.wait(pipes, rung(ladder.eof), gone) {
+            ended = Ended::OnTerm;
+            asked = true;
+            self.signal_group(Signal::TERM);
+            if !self.wait(pipes, rung(ladder.term), gone) {
+                ended = Ended::OnKill;
+                self.signal_group(Signal::KILL);
+                let last = end.max(Instant::now() + LAST_WAIT);
+                if !self.wait(pipes, last, gone) {
+                    // Not even SIGKILL ends a process that waits in the kernel. It is left to the system.
+                    return (None, ended);
+                }
+            }
+        }
+        pipes.drain();
+        // The child is a zombie still, so the group's number is its own. Whoever holds a pipe open is a relative
+        // that outlived it, the real server behind a launcher perhaps: it saw the end of its stdin too.
+        if ended != Ended::OnKill && !pipes.all_closed() {
+            if !asked {
+                self.signal_group(Signal::TERM);
+            }
+            self.wait(pipes, rung(ladder.term), |_, pipes| pipes.all_closed());
+        }
+        self.signal_group(Signal::KILL);
+        (self.child.wait().ok(), ended)
+    }
+}

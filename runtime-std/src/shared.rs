@@ -1,0 +1,342 @@
+//! What all threads of a client share: one machine behind one lock, held for machine calls and for reads and
+//! writes that cannot block, never while polling or sleeping.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
+
+use sanswire::client::{Event, LineConnection, Peer, PeerRequestHandle, RequestHandle, Verdict};
+use sanswire::error::{CloseReason, Violation};
+use sanswire::mcp::types::input::{InputAnswer, InputRequest};
+use sanswire::{Instant, Machine};
+
+use crate::calls::Calls;
+use crate::clock::Clock;
+use crate::exit::Exit;
+use crate::handlers;
+use crate::notices::{Notices, Notification};
+use crate::options::{Direction, Responder, StderrMode};
+use crate::stderr::Ring;
+use crate::tap::{self, TapQueue};
+use crate::wire::{Got, Input, Output, Wake};
+
+/// Violations that are kept for the embedder.
+const MAX_VIOLATIONS: usize = 32;
+/// Reads of one stream in one round, so that neither stream starves the other.
+const MAX_READS: usize = 16;
+
+/// One connection, as all of its threads see it.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Something changed that is waited for without leading: a notification, the end, the exit.
+    pub(crate) changed: Condvar,
+    /// There is a job for a handler, or the end.
+    pub(crate) job: Condvar,
+    /// Ends the poll of a caller that leads.
+    pub(crate) lead_wake: Wake,
+    /// Ends the poll of the watcher.
+    pub(crate) watch_wake: Wake,
+    pub(crate) watcher: OnceLock<Thread>,
+    pub(crate) stderr: Option<OwnedFd>,
+    pub(crate) stderr_mode: StderrMode,
+    pub(crate) clock: Clock,
+    pub(crate) responder: Option<Arc<dyn Responder>>,
+    pub(crate) tap: Option<Arc<TapQueue>>,
+    pub(crate) pid: Option<u32>,
+    pub(crate) me: Weak<Self>,
+    /// What the server writes. Open as long as this value, so that it can be polled without the lock.
+    pub(crate) input_fd: OwnedFd,
+}
+
+/// Who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lead {
+    Nobody,
+    Caller,
+    Watcher,
+}
+
+pub(crate) struct State {
+    pub(crate) machine: LineConnection,
+    pub(crate) input: Input,
+    pub(crate) input_open: bool,
+    pub(crate) output: Option<Arc<Output>>,
+    /// The server reads no more.
+    output_broken: bool,
+    pub(crate) stderr_open: bool,
+    pub(crate) ring: Ring,
+    pub(crate) calls: Calls,
+    pub(crate) notices: Notices,
+    pub(crate) corks: u32,
+    pub(crate) lead: Lead,
+    /// How often a caller took the lead.
+    pub(crate) leads: u64,
+    /// The sleeper that was woken to take the lead, and has not come yet.
+    pub(crate) offered: Option<RequestHandle>,
+    /// The watcher sleeps until it is told that nobody leads.
+    pub(crate) watcher_sleeps: bool,
+    /// When the leader's poll ends at the latest, and whether it ends when there is room to write.
+    pub(crate) polls_until: Option<Instant>,
+    pub(crate) polls_output: bool,
+    /// Threads to wake as soon as the lock is free.
+    pub(crate) wakes: Vec<Thread>,
+    pub(crate) jobs: VecDeque<(PeerRequestHandle, InputRequest)>,
+    pub(crate) handlers: handlers::Count,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) closed: Option<CloseReason>,
+    pub(crate) exit: Option<Exit>,
+    taps: Option<tap::Splitters>,
+}
+
+pub(crate) type Locked<'a> = MutexGuard<'a, State>;
+
+/// What a connection is made of.
+pub(crate) struct Parts {
+    pub(crate) machine: LineConnection,
+    pub(crate) input: (Input, OwnedFd),
+    pub(crate) output: Output,
+    pub(crate) stderr: Option<OwnedFd>,
+    pub(crate) stderr_mode: StderrMode,
+    pub(crate) pid: Option<u32>,
+    pub(crate) clock: Clock,
+    pub(crate) responder: Option<Arc<dyn Responder>>,
+    pub(crate) tap: Option<Arc<TapQueue>>,
+}
+
+impl Shared {
+    /// The connection begins with its lead taken, by whoever opens it.
+    pub(crate) fn new(parts: Parts) -> std::io::Result<Arc<Self>> {
+        let (lead_wake, watch_wake) = (Wake::new()?, Wake::new()?);
+        let (input, input_fd) = parts.input;
+        let state = State {
+            machine: parts.machine,
+            input,
+            input_open: true,
+            output: Some(Arc::new(parts.output)),
+            output_broken: false,
+            stderr_open: parts.stderr.is_some(),
+            ring: Ring::default(),
+            calls: Calls::default(),
+            notices: Notices::default(),
+            corks: 0,
+            lead: Lead::Caller,
+            leads: 1,
+            offered: None,
+            watcher_sleeps: false,
+            polls_until: None,
+            polls_output: false,
+            wakes: Vec::new(),
+            jobs: VecDeque::new(),
+            handlers: handlers::Count::default(),
+            peer: None,
+            verdict: None,
+            violations: Vec::new(),
+            closed: None,
+            exit: None,
+            taps: parts.tap.as_ref().map(|_| tap::Splitters::default()),
+        };
+        Ok(Arc::new_cyclic(|me| Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            job: Condvar::new(),
+            lead_wake,
+            watch_wake,
+            watcher: OnceLock::new(),
+            stderr: parts.stderr,
+            stderr_mode: parts.stderr_mode,
+            clock: parts.clock,
+            responder: parts.responder,
+            tap: parts.tap,
+            pid: parts.pid,
+            me: me.clone(),
+            input_fd,
+        }))
+    }
+
+    /// A thread that panicked while it held the lock left the machine between two of its calls at worst.
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of the lock, then wakes whom there is something for: a thread that is woken earlier would run into
+    /// the lock.
+    pub(crate) fn unlock(&self, mut state: Locked<'_>) {
+        if state.wakes.is_empty() {
+            return;
+        }
+        let wakes = std::mem::take(&mut state.wakes);
+        drop(state);
+        for thread in wakes {
+            thread.unpark();
+        }
+    }
+
+    /// Writes what waits, as far as it goes without blocking.
+    pub(crate) fn flush(&self, state: &mut State, now: Instant) {
+        loop {
+            let bytes = state.machine.transmit();
+            if bytes.is_empty() {
+                return;
+            }
+            let wrote = match &state.output {
+                Some(output) => output.write(bytes),
+                None => Err(std::io::ErrorKind::BrokenPipe.into()),
+            };
+            match wrote {
+                Ok(len) => {
+                    if let (Some(taps), Some(queue)) = (&mut state.taps, &self.tap) {
+                        let sent = bytes.get(..len).unwrap_or_default();
+                        taps.sent.feed(sent, |line| queue.push(Direction::Sent, self.clock.elapsed(), line));
+                    }
+                    state.machine.handle_written(len, now);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    state.output_broken = true;
+                    state.machine.handle_write_closed(now);
+                    self.deliver(state, now);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A server that reads no more is of no use once nothing is open, whether it goes on writing or not.
+    pub(crate) fn give_up_if_deaf(&self, state: &mut State, now: Instant) {
+        if state.output_broken && state.input_open && state.machine.session().in_flight() == 0 {
+            state.input_open = false;
+            state.machine.handle_eof(now);
+            self.deliver(state, now);
+        }
+    }
+
+    /// Reads what is there.
+    pub(crate) fn read_input(&self, state: &mut State, now: Instant) {
+        for _ in 0..MAX_READS {
+            if !state.input_open || !state.machine.wants_read() {
+                return;
+            }
+            let buffer = state.machine.read_buffer();
+            let before = buffer.len();
+            match state.input.read(&self.input_fd, buffer) {
+                Got::Bytes { len, full } => {
+                    if let (Some(taps), Some(queue)) = (&mut state.taps, &self.tap) {
+                        let read = buffer.get(before..).unwrap_or_default();
+                        taps.received.feed(read, |line| {
+                            queue.push(Direction::Received, self.clock.elapsed(), line);
+                        });
+                    }
+                    state.machine.handle_read(now);
+                    if len >= sanswire::limits::MAX_READ_BYTES {
+                        state.input.deepen(&self.input_fd);
+                    }
+                    self.deliver(state, now);
+                    if !full {
+                        return;
+                    }
+                }
+                Got::Nothing => return,
+                Got::End => {
+                    state.input_open = false;
+                    state.machine.handle_eof(now);
+                    self.deliver(state, now);
+                }
+            }
+        }
+    }
+
+    /// Reads what the child said on stderr.
+    pub(crate) fn read_stderr(&self, state: &mut State) {
+        let Some(fd) = &self.stderr else { return };
+        for _ in 0..MAX_READS {
+            match crate::wire::read_stderr(fd, state.ring.read_buffer()) {
+                Got::Bytes { full: true, .. } => {}
+                Got::Bytes { .. } | Got::Nothing => return,
+                Got::End => {
+                    state.stderr_open = false;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Hands every event to whom it belongs.
+    pub(crate) fn deliver(&self, state: &mut State, now: Instant) {
+        while let Some(event) = state.machine.poll_event() {
+            match event {
+                Event::Finished { request, outcome } => {
+                    if let Some(thread) = state.calls.finish(request, outcome) {
+                        state.wakes.push(thread);
+                    }
+                }
+                Event::Progress { request, progress } => {
+                    if let Some(thread) = state.calls.report(request, progress) {
+                        state.wakes.push(thread);
+                    }
+                }
+                Event::Notification { subscription, method, params } => {
+                    state.notices.push(Notification { subscription, method, params });
+                    self.changed.notify_all();
+                }
+                Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
+                Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
+                Event::Ready(peer) => state.peer = Some(peer),
+                Event::Verdict(verdict) => state.verdict = Some(verdict),
+                Event::Violation(violation) if state.violations.len() < MAX_VIOLATIONS => {
+                    state.violations.push(violation);
+                }
+                Event::Closed(reason) => {
+                    state.closed = Some(reason);
+                    state.jobs.clear();
+                    self.changed.notify_all();
+                    self.job.notify_all();
+                    self.wake_watcher(state);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn asked(&self, state: &mut State, handle: PeerRequestHandle, request: InputRequest, now: Instant) {
+        if self.responder.is_some() && handlers::submit(self, state, handle, request) {
+            return;
+        }
+        // Nobody can answer: the server is told at once and does not wait.
+        let _ = state.machine.answer(handle, &InputAnswer::Cancel, now);
+    }
+
+    /// After something was put into the machine by a thread that does not lead: the leader's poll must end in
+    /// time for it.
+    pub(crate) fn kick(&self, state: &mut State) {
+        let left_over = !state.polls_output && !state.machine.transmit().is_empty();
+        let earlier = match (state.machine.poll_timeout(), state.polls_until) {
+            (Some(at), Some(until)) => at < until,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if left_over || earlier {
+            self.wake_leader(state);
+        }
+    }
+
+    pub(crate) fn wake_leader(&self, state: &mut State) {
+        match state.lead {
+            Lead::Nobody => {}
+            Lead::Caller => self.lead_wake.wake(),
+            Lead::Watcher => self.watch_wake.wake(),
+        }
+    }
+
+    /// Ends the watcher's poll or sleep.
+    pub(crate) fn wake_watcher(&self, state: &mut State) {
+        if state.lead == Lead::Watcher {
+            self.watch_wake.wake();
+        } else if let Some(thread) = self.watcher.get() {
+            state.wakes.push(thread.clone());
+        }
+    }
+}

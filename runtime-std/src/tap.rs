@@ -1,0 +1,126 @@
+//! Messages on their way to a [`Tap`]: cut out of the bytes by whoever moves them, told by a thread of their own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::options::{Direction, Tap};
+
+/// The longest line that is told whole.
+const MAX_LINE: usize = 1024 * 1024;
+/// What may wait for a slow tap.
+const MAX_WAITING: usize = 8 * 1024 * 1024;
+const STACK: usize = 512 * 1024;
+
+/// Cuts one direction's bytes into lines.
+#[derive(Debug, Default)]
+pub(crate) struct Splitter {
+    line: Vec<u8>,
+}
+
+/// One for each direction.
+#[derive(Debug, Default)]
+pub(crate) struct Splitters {
+    pub(crate) sent: Splitter,
+    pub(crate) received: Splitter,
+}
+
+impl Splitter {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8])) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (head, rest) = bytes.split_at(end);
+            self.append(head);
+            tell(&self.line);
+            self.line.clear();
+            bytes = rest.get(1..).unwrap_or_default();
+        }
+        self.append(bytes);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let room = MAX_LINE.saturating_sub(self.line.len());
+        self.line.extend_from_slice(bytes.get(..bytes.len().min(room)).unwrap_or_default());
+    }
+}
+
+/// Lines that wait to be told.
+pub(crate) struct TapQueue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: VecDeque<(Direction, Duration, Box<[u8]>)>,
+    bytes: usize,
+    lost: u64,
+    telling: bool,
+    over: bool,
+}
+
+impl TapQueue {
+    /// A queue, and the thread that tells what comes into it.
+    pub(crate) fn start(tap: Arc<dyn Tap>) -> std::io::Result<Arc<Self>> {
+        let queue = Arc::new(Self { waiting: Mutex::default(), changed: Condvar::new() });
+        let told = Arc::clone(&queue);
+        let thread = std::thread::Builder::new().name("sanswire-tap".into()).stack_size(STACK);
+        thread.spawn(move || told.tell(&*tap))?;
+        Ok(queue)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, direction: Direction, at: Duration, line: &[u8]) {
+        let mut waiting = self.lock();
+        waiting.bytes += line.len();
+        waiting.lines.push_back((direction, at, line.into()));
+        while waiting.bytes > MAX_WAITING {
+            if let Some((_, _, line)) = waiting.lines.pop_front() {
+                waiting.bytes -= line.len();
+                waiting.lost += 1;
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    fn tell(&self, tap: &dyn Tap) {
+        let mut waiting = self.lock();
+        loop {
+            let lost = std::mem::take(&mut waiting.lost);
+            let Some((direction, at, line)) = waiting.lines.pop_front() else {
+                if waiting.over {
+                    return;
+                }
+                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            waiting.bytes -= line.len();
+            waiting.telling = true;
+            drop(waiting);
+            if lost > 0 {
+                tap.lost(lost);
+            }
+            tap.message(direction, at, &line);
+            waiting = self.lock();
+            waiting.telling = false;
+            self.changed.notify_all();
+        }
+    }
+
+    /// No more will come. Waits until everything was told, for `patience` at most.
+    pub(crate) fn finish(&self, patience: Duration) {
+        let end = Instant::now() + patience;
+        let mut waiting = self.lock();
+        waiting.over = true;
+        self.changed.notify_all();
+        while !waiting.lines.is_empty() || waiting.telling {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            waiting = self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The thread that leads when nobody calls, so that pings are answered, notifications delivered and a death is
+//! seen. It starts the child and lives as long, and stops it in the end.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use crate::exit::{Ended, Exit};
+use crate::options::StopLadder;
+use crate::process::{Child, Pipes};
+use crate::shared::{Lead, Shared};
+
+/// How long the lead may lie unused before the watcher takes it.
+const TICK: Duration = Duration::from_millis(10);
+
+impl Shared {
+    /// The watcher's life, up to the child's end.
+    pub(crate) fn watch(&self, child: Option<Child>, ladder: &StopLadder) {
+        self.watch_calls();
+        let exit = self.end(child, ladder);
+        let mut state = self.lock();
+        state.exit = Some(exit);
+        self.changed.notify_all();
+        drop(state);
+    }
+
+    fn watch_calls(&self) {
+        let mut state = self.lock();
+        let mut seen = 0;
+        while state.closed.is_none() {
+            if state.leads != seen {
+                // Callers lead. A look now and then costs them nothing.
+                seen = state.leads;
+                self.unlock(state);
+                std::thread::park_timeout(TICK);
+                state = self.lock();
+                continue;
+            }
+            match state.lead {
+                // One caller has led all the while: it says when it stops.
+                Lead::Caller => {
+                    state.watcher_sleeps = true;
+                    self.unlock(state);
+                    std::thread::park();
+                    state = self.lock();
+                    if !state.watcher_sleeps {
+                        seen = state.leads;
+                    }
+                    state.watcher_sleeps = false;
+                }
+                Lead::Nobody | Lead::Watcher => {
+                    state.lead = Lead::Watcher;
+                    let mut now = self.clock.now();
+                    while state.lead == Lead::Watcher && state.closed.is_none() {
+                        (state, now) = self.turn(state, Lead::Watcher, now, None);
+                    }
+                    if state.lead == Lead::Watcher {
+                        state.lead = Lead::Nobody;
+                    }
+                }
+            }
+        }
+        self.unlock(state);
+    }
+
+    /// Closes the connection and stops the child.
+    fn end(&self, child: Option<Child>, ladder: &StopLadder) -> Exit {
+        let started = Instant::now();
+        let mut state = self.lock();
+        let already =
+            state.closed.as_ref().is_some_and(|reason| *reason != sanswire::error::CloseReason::Local);
+        let output = state.output.take();
+        // A leader that still polls the descriptor keeps it open.
+        self.wake_leader(&mut state);
+        self.unlock(state);
+        if let Some(output) = &output {
+            output.shutdown();
+        }
+        drop(output);
+        let (status, ended) = match child {
+            Some(child) => {
+                let mut pipes = Left { shared: self, input_open: true };
+                child.stop(ladder, &mut pipes, already)
+            }
+            None => (None, Ended::NotAProcess),
+        };
+        let stderr_tail = self.lock().ring.text();
+        Exit { status, ended, took: started.elapsed(), stderr_tail }
+    }
+}
+
+/// The pipes of a connection that is over.
+struct Left<'a> {
+    shared: &'a Shared,
+    input_open: bool,
+}
+
+impl Pipes for Left<'_> {
+    fn open(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        let stderr_open = self.shared.lock().stderr_open;
+        [
+            self.input_open.then(|| self.shared.input_fd.as_fd()),
+            self.shared.stderr.as_ref().filter(|_| stderr_open).map(AsFd::as_fd),
+        ]
+    }
+
+    fn drain(&mut self) {
+        if self.input_open {
+            self.input_open = !crate::wire::discard(&self.shared.input_fd);
+        }
+        let mut state = self.shared.lock();
+        if state.stderr_open {
+            self.shared.read_stderr(&mut state);
+        }
+    }
+}

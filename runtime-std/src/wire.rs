@@ -1,0 +1,265 @@
+//! The descriptors of one connection, and what can be done with them without blocking.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use sanswire::limits::MAX_READ_BYTES;
+
+/// What is known of the end that is read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    /// One read may bring more than [`MAX_READ_BYTES`]: then it has to be kept short by other means.
+    deep: bool,
+    pipe: bool,
+}
+
+/// The end that is written to.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Pipe(OwnedFd),
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// What one read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Got {
+    /// So many bytes; `full`: there may be more at once.
+    Bytes { len: usize, full: bool },
+    /// Nothing now.
+    Nothing,
+    /// Nothing ever again.
+    End,
+}
+
+impl Input {
+    pub(crate) const PIPE: Self = Self { deep: false, pipe: true };
+    pub(crate) const SOCKET: Self = Self { deep: true, pipe: false };
+
+    /// Makes a pipe hold 1 MiB, where the system allows it: big messages then cost few changes between the two
+    /// processes.
+    pub(crate) fn deepen(&mut self, fd: &OwnedFd) {
+        #[cfg(target_os = "linux")]
+        if self.pipe {
+            self.pipe = false;
+            self.deep = rustix::pipe::fcntl_setpipe_size(fd, 1024 * 1024).is_ok();
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = fd;
+    }
+
+    /// Appends one read to `buffer`, within its spare room.
+    pub(crate) fn read(self, fd: &OwnedFd, buffer: &mut Vec<u8>) -> Got {
+        let room = buffer.capacity() - buffer.len();
+        if room == 0 {
+            return Got::Nothing;
+        }
+        let most = room.min(MAX_READ_BYTES);
+        let got = if room > MAX_READ_BYTES && self.deep {
+            let len = buffer.len();
+            buffer.resize(len + MAX_READ_BYTES, 0);
+            let got = read_into(fd, buffer.get_mut(len..).unwrap_or_default());
+            buffer.truncate(len + got.unwrap_or(0));
+            got
+        } else {
+            read_spare(fd, buffer)
+        };
+        judge(got, most)
+    }
+}
+
+fn read_spare(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Result<usize, Errno> {
+    rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(buffer)))
+}
+
+fn read_into(fd: &OwnedFd, room: &mut [u8]) -> Result<usize, Errno> {
+    rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *room))
+}
+
+fn judge(got: Result<usize, Errno>, most: usize) -> Got {
+    match got {
+        Ok(0) => Got::End,
+        Ok(len) => Got::Bytes { len, full: len >= most },
+        Err(Errno::AGAIN) => Got::Nothing,
+        Err(_) => Got::End,
+    }
+}
+
+/// One read of a child's stderr, appended to `buffer`.
+pub(crate) fn read_stderr(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Got {
+    let room = buffer.capacity() - buffer.len();
+    judge(read_spare(fd, buffer), room)
+}
+
+/// Takes what is there and drops it. Whether the end was reached.
+pub(crate) fn discard(fd: &OwnedFd) -> bool {
+    let mut room = [0; 16 * 1024];
+    loop {
+        match judge(read_into(fd, &mut room), room.len()) {
+            Got::Bytes { full: true, .. } => {}
+            Got::Bytes { .. } | Got::Nothing => return false,
+            Got::End => return true,
+        }
+    }
+}
+
+pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(fd, true)?)
+}
+
+impl Output {
+    pub(crate) fn pipe(fd: OwnedFd) -> io::Result<Self> {
+        set_nonblocking(&fd)?;
+        Ok(Self::Pipe(fd))
+    }
+
+    /// Writes what fits now. A pipe nobody reads gives an error (and SIGPIPE, which std ignores from the start of
+    /// a Rust program; a host written in another language has to ignore it). A socket raises no signal.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Pipe(fd) => Ok(rustix::io::write(fd, bytes)?),
+            Self::Tcp(stream) => (&*stream).write(bytes),
+            Self::Unix(stream) => (&*stream).write(bytes),
+        }
+    }
+
+    /// Ends the connection, if it is a socket.
+    pub(crate) fn shutdown(&self) {
+        match self {
+            Self::Pipe(_) => {}
+            Self::Tcp(stream) => drop(stream.shutdown(Shutdown::Both)),
+            Self::Unix(stream) => drop(stream.shutdown(Shutdown::Both)),
+        }
+    }
+}
+
+impl AsFd for Output {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Pipe(fd) => fd.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+/// Ends a poll from another thread.
+#[derive(Debug)]
+pub(crate) struct Wake {
+    #[cfg(target_os = "linux")]
+    event: OwnedFd,
+    #[cfg(not(target_os = "linux"))]
+    reader: OwnedFd,
+    #[cfg(not(target_os = "linux"))]
+    writer: OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Wake {
+    pub(crate) fn new() -> io::Result<Self> {
+        use rustix::event::EventfdFlags;
+        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { event })
+    }
+
+    /// The next or present poll on this returns.
+    pub(crate) fn wake(&self) {
+        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+    }
+
+    /// Forgets all wakes so far.
+    pub(crate) fn clear(&self) {
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Wake {
+    pub(crate) fn new() -> io::Result<Self> {
+        let (reader, writer) = rustix::pipe::pipe()?;
+        for fd in [&reader, &writer] {
+            set_nonblocking(fd)?;
+            rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
+        }
+        Ok(Self { reader, writer })
+    }
+
+    /// The next or present poll on this returns.
+    pub(crate) fn wake(&self) {
+        let _ = rustix::io::write(&self.writer, &[1]);
+    }
+
+    /// Forgets all wakes so far.
+    pub(crate) fn clear(&self) {
+        while matches!(rustix::io::read(&self.reader, &mut [0; 64]), Ok(64)) {}
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        #[cfg(target_os = "linux")]
+        return self.event.as_fd();
+        #[cfg(not(target_os = "linux"))]
+        return self.reader.as_fd();
+    }
+}
+
+/// What to wait for.
+pub(crate) struct Interest<'a> {
+    pub(crate) wake: &'a Wake,
+    pub(crate) input: Option<BorrowedFd<'a>>,
+    pub(crate) stderr: Option<BorrowedFd<'a>>,
+    pub(crate) output: Option<Arc<Output>>,
+    /// `None`: for ever.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) wake: bool,
+    pub(crate) input: bool,
+    pub(crate) stderr: bool,
+}
+
+impl Interest<'_> {
+    /// Waits. An end or a fault of a descriptor counts as ready: the next read or write finds out.
+    pub(crate) fn wait(&self) -> Ready {
+        let wake = PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN);
+        let output = self.output.as_ref().map(|output| output.as_fd());
+        let others = [
+            self.input.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+            self.stderr.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+            output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)),
+        ];
+        let mut fds = [wake.clone(), wake.clone(), wake.clone(), wake];
+        let mut len = 1;
+        for other in others.into_iter().flatten() {
+            if let Some(place) = fds.get_mut(len) {
+                *place = other;
+                len += 1;
+            }
+        }
+        let timeout = self.timeout.map(to_timespec);
+        let polled = fds.get_mut(..len).map(|fds| rustix::event::poll(fds, timeout.as_ref()));
+        if !matches!(polled, Some(Ok(1..))) {
+            return Ready::default();
+        }
+        let mut found = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |wanted: bool| wanted && found.next().unwrap_or(false);
+        Ready { wake: next(true), input: next(self.input.is_some()), stderr: next(self.stderr.is_some()) }
+    }
+}
+
+pub(crate) fn to_timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
