@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use sanswire::client::{Config, LineConnection, Start, era};
+use sanswire::client::{Config, LineConnection, Peer, Start, era};
 use sanswire::error::CloseReason;
 
 use crate::client::Client;
@@ -103,7 +103,7 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
     shared.lead_opening();
     let state = shared.lock();
     if let (Some(peer), None) = (&state.peer, &state.closed) {
-        let peer = peer.clone();
+        let peer = Peer::clone(peer);
         drop(state);
         return Ok(Client::new(shared, peer, clock.elapsed(), watcher));
     }

@@ -14,6 +14,9 @@ use crate::wire::to_timespec;
 
 /// The longest sleep between two looks where the system cannot tell of an exit.
 const LOOK: Duration = Duration::from_millis(10);
+/// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
+/// their own exit status.
+const ABOUT_TO_EXIT: Duration = Duration::from_millis(100);
 /// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
 /// no time.
 const LAST_WAIT: Duration = Duration::from_millis(200);
@@ -108,20 +111,27 @@ impl Child {
         }
     }
 
-    /// Waits for the child, whose stdin is closed, and helps if it does not end; then ends what is left of its
-    /// group, and reaps. Takes `ladder.total` at most (and a moment for the kernel).
+    /// Closes the child's stdin, waits for it, and helps if it does not end; then ends what is left of its group,
+    /// and reaps. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for the
+    /// kernel).
     pub(crate) fn stop(
         mut self,
         ladder: &StopLadder,
         pipes: &mut dyn Pipes,
-        already: bool,
+        by_itself: bool,
+        close_stdin: impl FnOnce(),
     ) -> (Option<ExitStatus>, Ended) {
-        let started = Instant::now();
-        let end = started + ladder.total;
+        let end = Instant::now() + ladder.total;
         let rung = |patience: Duration| (Instant::now() + patience).min(end);
         let gone = |this: &Self, _: &dyn Pipes| this.exited();
-        let mut ended = if already && self.exited() { Ended::Already } else { Ended::OnEof };
+        let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
+        let mut ended = Ended::Already;
         let mut asked = false;
+        let exited = self.wait(pipes, rung(patience), gone);
+        close_stdin();
+        if !exited {
+            ended = Ended::OnEof;
+        }
         if !self.wait(pipes, rung(ladder.eof), gone) {
             ended = Ended::OnTerm;
             asked = true;

@@ -83,7 +83,7 @@ pub(crate) struct State {
     pub(crate) wakes: Vec<Thread>,
     pub(crate) jobs: VecDeque<(PeerRequestHandle, InputRequest)>,
     pub(crate) handlers: handlers::Count,
-    pub(crate) peer: Option<Peer>,
+    pub(crate) peer: Option<Box<Peer>>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) closed: Option<CloseReason>,
@@ -286,8 +286,9 @@ impl Shared {
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
                 Event::Ready(peer) => state.peer = Some(peer),
                 Event::Verdict(verdict) => state.verdict = Some(verdict),
-                Event::Violation(violation) if state.violations.len() < MAX_VIOLATIONS => {
+                Event::Violation(violation) => {
                     state.violations.push(violation);
+                    state.violations.truncate(MAX_VIOLATIONS);
                 }
                 Event::Closed(reason) => {
                     state.closed = Some(reason);

@@ -4,6 +4,8 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use sanswire::error::CloseReason;
+
 use crate::exit::{Ended, Exit};
 use crate::options::StopLadder;
 use crate::process::{Child, Pipes};
@@ -66,22 +68,25 @@ impl Shared {
     fn end(&self, child: Option<Child>, ladder: &StopLadder) -> Exit {
         let started = Instant::now();
         let mut state = self.lock();
-        let already =
-            state.closed.as_ref().is_some_and(|reason| *reason != sanswire::error::CloseReason::Local);
+        let by_itself = matches!(state.closed, Some(CloseReason::Eof | CloseReason::DiedOnProbe));
         let output = state.output.take();
         // A leader that still polls the descriptor keeps it open.
         self.wake_leader(&mut state);
         self.unlock(state);
-        if let Some(output) = &output {
-            output.shutdown();
-        }
-        drop(output);
+        let close = || {
+            if let Some(output) = output {
+                output.shutdown();
+            }
+        };
         let (status, ended) = match child {
             Some(child) => {
                 let mut pipes = Left { shared: self, input_open: true };
-                child.stop(ladder, &mut pipes, already)
+                child.stop(ladder, &mut pipes, by_itself, close)
             }
-            None => (None, Ended::NotAProcess),
+            None => {
+                close();
+                (None, Ended::NotAProcess)
+            }
         };
         let stderr_tail = self.lock().ring.text();
         Exit { status, ended, took: started.elapsed(), stderr_tail }
