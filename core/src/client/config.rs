@@ -130,16 +130,18 @@ impl Limits {
     /// at their caps. Bytes already handed to the application are the application's.
     #[must_use]
     pub fn worst_case_bytes(&self) -> usize {
-        // A table entry with its B-tree node's share, a held method name, parameters kept for input rounds aside
-        // (those are counted with what waits to be written: they were handed in by the application).
-        const ENTRY: usize = 512;
-        const EVENT: usize = 384;
+        // A table entry with its share of spare room, and an id of the peer's.
+        const ENTRY: usize = 1024;
+        // A queued event with its share of spare room, and what a violation holds.
+        const EVENT: usize = 1024;
         let frame = self.max_message_bytes.saturating_mul(2).saturating_add(MAX_READ_BYTES);
         let out = self
             .max_queued_out_bytes
             .saturating_add(self.max_message_bytes)
             .saturating_add(crate::limits::OUT_RESERVE_BYTES)
             .saturating_mul(2);
+        // Messages of open calls that may be sent again in a later round of input.
+        let kept = self.max_queued_out_bytes.saturating_add(self.max_message_bytes);
         let events = self
             .max_queued_event_bytes
             .saturating_add(self.max_message_bytes)
@@ -147,7 +149,7 @@ impl Limits {
             .saturating_add(self.max_queued_events.saturating_add(MAX_READ_BYTES / 16).saturating_mul(EVENT));
         let tables =
             (self.max_in_flight + self.max_subscriptions + self.max_peer_requests).saturating_mul(ENTRY);
-        [frame, crate::limits::MAX_KEPT_BYTES, out, events, tables]
+        [frame, crate::limits::MAX_KEPT_BYTES, out, kept, events, tables]
             .into_iter()
             .fold(64 * 1024, usize::saturating_add)
     }

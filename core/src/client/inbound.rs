@@ -272,7 +272,7 @@ impl Session {
         };
         if !legality::legal(revision, Sender::Server, &method) {
             self.stats.dropped_notifications += 1;
-            return self.violation(Violation::WrongDirection { method });
+            return self.violation(Violation::WrongDirection { method: method.bounded() });
         }
         let mut subscription = None;
         if revision.era() == Era::Modern && method != Method::LogMessage {

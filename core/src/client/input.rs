@@ -78,9 +78,10 @@ impl InputRequired {
     /// Bytes that this value keeps alive.
     pub(crate) fn retained_len(&self) -> usize {
         let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::retained_len);
-        let requests: usize =
-            self.requests.iter().map(|keyed| keyed.key.len() + raw(&keyed.request.params)).sum();
-        self.params.retained_len() + raw(&self.state) + requests
+        // All parameters of questions lie in one frame.
+        let frame = self.requests.iter().map(|asked| raw(&asked.request.params)).max().unwrap_or(0);
+        let keys: usize = self.requests.iter().map(|asked| asked.key.len()).sum();
+        self.params.retained_len() + raw(&self.state) + frame + keys
     }
 
     /// The parameters of the next round: the original ones, the answers, the state.

@@ -117,7 +117,7 @@ impl Session {
         };
         if revision.map(Revision::era) == Some(Era::Modern) {
             self.stats.dropped_requests += 1;
-            return self.violation(Violation::WrongDirection { method });
+            return self.violation(Violation::WrongDirection { method: method.bounded() });
         }
         if method == Method::Ping {
             let message = encode::answer(&id, Ok(&RawJson::empty_object()));

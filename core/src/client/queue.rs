@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::client::event::{Event, Outcome};
-use crate::jsonrpc::RawJson;
+use crate::error::Violation;
+use crate::jsonrpc::{RawJson, RequestId};
 use crate::limits::Limits;
 
 /// What was seen and not told as an event.
@@ -82,8 +83,12 @@ fn held(event: &Event) -> usize {
         },
         Event::Notification { params, .. } => raw(params),
         Event::PeerRequest { request, .. } => raw(&request.params),
-        Event::Ready(peer) => peer.raw.retained_len(),
+        Event::Ready(peer) => {
+            peer.raw.retained_len() + peer.instructions.as_ref().map_or(0, alloc::string::String::len)
+        }
         Event::Progress { progress, .. } => progress.message.as_ref().map_or(0, |text| text.len()),
+        Event::Violation(Violation::Malformed(fault)) => fault.id.as_ref().map_or(0, RequestId::heap_bytes),
+        Event::Violation(Violation::UnknownResponseId { id, .. }) => id.heap_bytes(),
         Event::Verdict(_) | Event::PeerRequestEnded { .. } | Event::Violation(_) | Event::Closed(_) => 0,
     }
 }

@@ -61,6 +61,10 @@ impl Open {
         earliest(self.idle.map(|timer| timer.at), self.absolute.map(|timer| timer.at))
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.params.as_ref().map_or(0, RawJson::retained_len)
+    }
+
     /// The deadline that has passed, if one has.
     fn expired(&self, now: Instant) -> Option<(Deadline, Duration)> {
         let over = |timer: Option<Timer>| timer.filter(|timer| timer.at <= now).map(|timer| timer.limit);
@@ -83,6 +87,8 @@ pub(crate) struct Requests {
     wake: Option<Instant>,
     listening: usize,
     application: usize,
+    /// Bytes of the messages whose parameters are kept.
+    kept_bytes: usize,
     last_id: u64,
 }
 
@@ -105,6 +111,7 @@ impl Requests {
             self.application += 1;
             self.listening += usize::from(open.method == Method::SubscriptionsListen);
         }
+        self.kept_bytes += open.kept_bytes();
         self.open += 1;
         self.slots.push_back((id, Some(open)));
     }
@@ -124,6 +131,7 @@ impl Requests {
             self.application -= 1;
             self.listening -= usize::from(open.method == Method::SubscriptionsListen);
         }
+        self.kept_bytes -= open.kept_bytes();
         self.open -= 1;
         while matches!(self.slots.front(), Some((_, None))) {
             self.slots.pop_front();
@@ -163,6 +171,19 @@ impl Requests {
 
     pub(crate) fn id_of_owner(&self, owner: Owner) -> Option<u64> {
         self.iter().find(|(_, open)| open.owner == owner).map(|(id, _)| id)
+    }
+
+    /// Keeps `params` for the rounds of input to come instead of those that were sent.
+    pub(crate) fn keep_instead(&mut self, id: u64, params: RawJson) {
+        let Some(kept) = self.get_mut(id).and_then(|open| open.params.as_mut()) else { return };
+        let more = params.retained_len();
+        let less = core::mem::replace(kept, params).retained_len();
+        self.kept_bytes = self.kept_bytes - less + more;
+    }
+
+    /// Bytes that open requests keep alive.
+    pub(crate) const fn kept_bytes(&self) -> usize {
+        self.kept_bytes
     }
 
     /// Open requests of the application, listen streams included.

@@ -178,9 +178,7 @@ impl Session {
         let body = Body::Object(&params);
         let handle = self.send_request(from.method.clone(), body, &options, from.round, now)?;
         // The next round starts from the parameters of the first, not from those of this one.
-        if let Some(open) = self.requests.get_mut(handle.0) {
-            open.params = Some(from.params.clone());
-        }
+        self.requests.keep_instead(handle.0, from.params.clone());
         Ok(handle)
     }
 
@@ -219,6 +217,11 @@ impl Session {
         if !listens && self.requests.in_flight() - self.requests.listening() >= limits.max_in_flight {
             return Err(ApiError::TooManyInFlight { limit: limits.max_in_flight });
         }
+        // What may have to be sent again in a later round is kept, within the bound of what may wait to leave.
+        let keeps = revision.era() == Era::Modern && method.takes_input_rounds();
+        if keeps && self.requests.kept_bytes() >= limits.max_queued_out_bytes {
+            return Err(ApiError::OutboundFull);
+        }
         let id = self.requests.next_id();
         let modern = revision.era() == Era::Modern;
         let special = modern
@@ -234,8 +237,7 @@ impl Session {
         if message.len() > limits.max_message_bytes {
             return Err(ApiError::TooLarge { len: message.len(), limit: limits.max_message_bytes });
         }
-        let params = (modern && method.takes_input_rounds())
-            .then(|| RawJson::trusted(message.clone(), params_at.start, params_at.end));
+        let params = keeps.then(|| RawJson::trusted(message.clone(), params_at.start, params_at.end));
         let (idle, absolute) = if listens {
             (None, None)
         } else {

@@ -120,6 +120,20 @@ impl Method {
         self.as_str().starts_with("notifications/")
     }
 
+    /// The same, with an unknown name cut to 64 bytes: for what is kept or shown of a peer's name.
+    #[must_use]
+    pub(crate) fn bounded(self) -> Self {
+        let Self::Other(name) = &self else { return self };
+        if name.len() <= 64 {
+            return self;
+        }
+        let mut end = 64;
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self::Other(name.get(..end).unwrap_or_default().into())
+    }
+
     /// Whether an `input_required` result may answer this request (2026-07-28, multi-round requests).
     #[must_use]
     pub const fn takes_input_rounds(&self) -> bool {
