@@ -199,9 +199,9 @@ const SCHEMAS: &[Schema] = &[
     },
 ];
 
-/// P-021, P-022, P-023, P-307: each cell of revision × sender × method is what the schema says.
+/// Each cell of revision × sender × method is what the schema says. P-021, P-307.
 #[test]
-fn p_023_every_cell_agrees_with_the_schema() {
+fn every_cell_agrees_with_the_schema() {
     let mut cells = 0;
     for schema in SCHEMAS {
         for method in Method::KNOWN {
@@ -287,9 +287,9 @@ fn a_channel_exists_exactly_where_a_message_is_legal() {
     }
 }
 
-/// P-305: progress and log messages do not travel on listen streams; changes do nowhere else.
+/// Progress and log messages do not travel on listen streams; changes do nowhere else.
 #[test]
-fn p_305_modern_notifications_are_bound_to_their_streams() {
+fn modern_notifications_are_bound_to_their_streams() {
     let modern = Revision::V2026_07_28;
     let table = [
         (Sender::Client, Method::Cancelled, Channel::SharedStream),

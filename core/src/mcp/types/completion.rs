@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn p_335_no_more_than_a_hundred_values_are_taken() {
+    fn no_more_than_a_hundred_values_are_taken() {
         for (sent, kept, more) in [(99, 99, false), (100, 100, false), (101, 100, true)] {
             let values = vec![r#""v""#; sent].join(",");
             let read = read(&format!(r#"{{"completion":{{"values":[{values}]}}}}"#)).expect("values");

@@ -62,9 +62,8 @@ fn a_block_is_what_its_type_and_members_say() {
     }
 }
 
-/// P-357, P-358 as a reader meets them: what is malformed is passed on as an unknown block with the reason.
 #[test]
-fn p_358_a_block_that_lacks_something_is_unknown_with_the_reason() {
+fn a_block_that_lacks_something_is_unknown_with_the_reason() {
     let table = [
         ("5", "unknown -: it is a number, not an object"),
         ("[]", "unknown -: it is an array, not an object"),

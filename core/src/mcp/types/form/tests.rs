@@ -106,7 +106,7 @@ fn fields_keep_their_order_and_say_whether_they_are_required() {
 }
 
 #[test]
-fn p_368_a_form_needs_a_schema_with_properties() {
+fn a_form_needs_a_schema_with_properties() {
     let table = [
         (r#"{"message":"m"}"#, Flaw::Missing("requestedSchema")),
         (r#"{"requestedSchema":null}"#, Flaw::Missing("requestedSchema")),

@@ -129,7 +129,7 @@ fn what_a_page_can_make_us_keep_is_bounded() {
 }
 
 #[test]
-fn cache_hints_are_read_and_default_to_stale_and_private() {
+fn p_264_a_cache_hint_that_is_absent_or_negative_means_stale_and_private() {
     let table = [
         (r#"{"tools":[],"ttlMs":300000,"cacheScope":"public"}"#, (300_000, true)),
         (r#"{"tools":[],"ttlMs":-1,"cacheScope":"private"}"#, (0, false)),
@@ -141,7 +141,7 @@ fn cache_hints_are_read_and_default_to_stale_and_private() {
     }
 }
 
-/// P-239 across pages; P-272: the strictest page decides.
+/// P-239, across pages. The strictest page decides how long the whole may be kept.
 #[test]
 fn a_listing_keeps_the_first_of_a_name_over_all_its_pages() {
     let mut listing = Collection::new();

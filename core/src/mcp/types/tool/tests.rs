@@ -102,7 +102,7 @@ fn b_47_a_kept_schema_is_handed_on_unchanged() {
 
 /// The defaults of the schema: not read-only, destructive, not idempotent, open world.
 #[test]
-fn p_237_annotations_that_are_not_given_have_the_defaults_of_the_schema() {
+fn annotations_that_are_not_given_have_the_defaults_of_the_schema() {
     let read = |text: &str| {
         let tool = tool(text);
         let annotations = tool.annotations();
