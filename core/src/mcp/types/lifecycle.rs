@@ -150,12 +150,14 @@ impl CacheHint {
     /// Reads `ttlMs` and `cacheScope` of a result.
     #[must_use]
     pub fn read(result: JsonRef<'_>) -> Self {
+        Self::of(result.get("ttlMs"), result.get("cacheScope"))
+    }
+
+    /// The hint of these two members, where they are there.
+    pub(crate) fn of(ttl_ms: Option<JsonRef<'_>>, scope: Option<JsonRef<'_>>) -> Self {
         Self {
-            ttl_ms: result.get("ttlMs").and_then(JsonRef::as_u64).unwrap_or(0),
-            public: result
-                .get("cacheScope")
-                .and_then(JsonRef::str)
-                .is_some_and(|scope| scope.eq_str("public")),
+            ttl_ms: ttl_ms.and_then(JsonRef::as_u64).unwrap_or(0),
+            public: scope.and_then(JsonRef::str).is_some_and(|scope| scope.eq_str("public")),
         }
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use super::flaw::{Flaw, bounded, cut};
 use super::lifecycle::CacheHint;
 use super::schema::SchemaFault;
-use crate::jsonrpc::{JsonRef, JsonStr, Kind, RawJson};
+use crate::jsonrpc::{Cursor, JsonRef, JsonStr, Kind, RawJson};
 
 /// The most elements that are read from one page unless another bound is given.
 pub const MAX_PAGE_ITEMS: usize = 10_000;
@@ -142,7 +142,7 @@ impl<T: ListItem> Page<T> {
     /// Reads the result of a list request, at most [`MAX_PAGE_ITEMS`] elements of it.
     ///
     /// Never fails: an element that cannot be used is set aside with a reason. The elements are views into
-    /// `result` and keep its frame alive. A few passes over the text, two allocations an element.
+    /// `result` and keep its frame alive. One pass over the text, and one over each element.
     ///
     /// Spec: MCP server/utilities/pagination; schema, `ListToolsResult` and its siblings.
     #[must_use]
@@ -159,49 +159,77 @@ impl<T: ListItem> Page<T> {
             set_aside: Vec::new(),
             set_aside_total: 0,
             next_cursor: None,
-            cache: CacheHint::read(view),
+            cache: CacheHint::default(),
             warnings: Vec::new(),
         };
-        if view.kind() != Kind::Object {
+        let mut at = Cursor::new(view);
+        if !at.enter(b'{') {
             page.warnings.push(PageWarning::NotAnObject(view.kind()));
             return page;
         }
-        match view.get("nextCursor") {
-            Some(cursor) if cursor.is_null() => {}
-            Some(cursor) => match cursor.str() {
-                Some(text) => page.next_cursor = Some(text.decode().into_owned()),
-                None => page.warnings.push(PageWarning::CursorNotText(cursor.kind())),
-            },
-            None => {}
-        }
-        match view.get(T::ITEMS).filter(|items| !items.is_null()) {
-            None => page.warnings.push(PageWarning::NoItems(T::ITEMS)),
-            Some(items) if items.kind() != Kind::Array => {
-                page.warnings.push(PageWarning::ItemsNotAnArray(T::ITEMS, items.kind()));
+        let (mut cursor, mut ttl_ms, mut scope, mut listed) = (None, None, None, false);
+        while let Some(name) = at.member() {
+            if name.eq_str(T::ITEMS) && !listed {
+                listed = true;
+                page.read_array(result, &mut at, max_items);
+                continue;
             }
-            Some(items) => page.read_items(result, items, max_items),
+            let value = at.value();
+            if name.eq_str("nextCursor") {
+                cursor.get_or_insert(value);
+            } else if name.eq_str("ttlMs") {
+                ttl_ms.get_or_insert(value);
+            } else if name.eq_str("cacheScope") {
+                scope.get_or_insert(value);
+            }
+        }
+        if !listed {
+            page.warnings.push(PageWarning::NoItems(T::ITEMS));
+        }
+        page.cache = CacheHint::of(ttl_ms, scope);
+        match cursor.map(|cursor| (cursor.str(), cursor.kind())) {
+            None | Some((_, Kind::Null)) => {}
+            Some((Some(text), _)) => page.next_cursor = Some(text.decode().into_owned()),
+            Some((None, kind)) => page.warnings.push(PageWarning::CursorNotText(kind)),
         }
         page
     }
 
-    fn read_items(&mut self, result: &RawJson, items: JsonRef<'_>, max_items: usize) {
+    /// Reads the array that begins here, or says what stands in its place.
+    fn read_array(&mut self, result: &RawJson, at: &mut Cursor<'_>, max_items: usize) {
+        if !at.enter(b'[') {
+            let found = at.value();
+            self.warnings.push(if found.is_null() {
+                PageWarning::NoItems(T::ITEMS)
+            } else {
+                PageWarning::ItemsNotAnArray(T::ITEMS, found.kind())
+            });
+            return;
+        }
         let mut known = KeyOrder::default();
-        for (index, element) in items.elements().enumerate() {
-            if index >= max_items {
+        let mut index = 0;
+        while at.element() {
+            let element = at.value();
+            if index < max_items {
+                self.read_element(result, index, element, &mut known);
+            } else if index == max_items {
                 self.warnings.push(PageWarning::TooManyItems { limit: max_items });
-                break;
             }
-            let Some(raw) = result.slice_of(element) else { continue };
-            match T::read(raw) {
-                Ok(item) if known.insert(&self.items, &item) => self.items.push(item),
-                Ok(item) => {
-                    let name = Some(cut(item.key(), MAX_SET_ASIDE_NAME).to_owned());
-                    self.set_aside(SetAside { index, name, reason: SetAsideReason::Duplicate });
-                }
-                Err(reason) => {
-                    let name = element.get(T::KEY).and_then(JsonRef::str).map(name_of);
-                    self.set_aside(SetAside { index, name, reason });
-                }
+            index += 1;
+        }
+    }
+
+    fn read_element(&mut self, result: &RawJson, index: usize, element: JsonRef<'_>, known: &mut KeyOrder) {
+        let Some(raw) = result.slice_of(element) else { return };
+        match T::read(raw) {
+            Ok(item) if known.insert(&self.items, &item) => self.items.push(item),
+            Ok(item) => {
+                let name = Some(cut(item.key(), MAX_SET_ASIDE_NAME).to_owned());
+                self.set_aside(SetAside { index, name, reason: SetAsideReason::Duplicate });
+            }
+            Err(reason) => {
+                let name = element.get(T::KEY).and_then(JsonRef::str).map(name_of);
+                self.set_aside(SetAside { index, name, reason });
             }
         }
     }

@@ -193,9 +193,19 @@ impl ListItem for Tool {
     fn read(raw: RawJson) -> Result<Self, SetAsideReason> {
         let view = raw.view();
         flaw::object(view)?;
-        let name = required(view.get("name"), "name")?.decode().into_owned();
+        let (mut name, mut input, mut output) = (None, None, None);
+        for (member, value) in view.members() {
+            if member.eq_str("name") {
+                name.get_or_insert(value);
+            } else if member.eq_str("inputSchema") {
+                input.get_or_insert(value);
+            } else if member.eq_str("outputSchema") {
+                output.get_or_insert(value);
+            }
+        }
+        let name = required(name, "name")?.decode().into_owned();
         let mut notes = Vec::new();
-        match member(view, "inputSchema") {
+        match input.filter(|schema| !schema.is_null()) {
             None => notes.push(ToolNote::NoInputSchema),
             Some(schema) if schema.kind() != Kind::Object => {
                 notes.push(ToolNote::InputSchemaNotAnObject(schema.kind()));
@@ -208,7 +218,7 @@ impl ListItem for Tool {
                 notes.extend(report.dangling.into_iter().map(ToolNote::DanglingReference));
             }
         }
-        match member(view, "outputSchema") {
+        match output.filter(|schema| !schema.is_null()) {
             None => {}
             Some(schema) if schema.kind() != Kind::Object => {
                 notes.push(ToolNote::OutputSchemaNotAnObject(schema.kind()));
