@@ -270,7 +270,8 @@ impl Session {
             self.stats.dropped_notifications += 1;
             return;
         };
-        if !legality::legal(revision, Sender::Server, &method) {
+        // A request's method without an id is no notification that anyone could use.
+        if !method.is_notification() || !legality::legal(revision, Sender::Server, &method) {
             self.stats.dropped_notifications += 1;
             return self.violation(Violation::WrongDirection { method: method.bounded() });
         }
