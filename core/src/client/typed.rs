@@ -11,7 +11,9 @@ use crate::time::Instant;
 
 /// Builds the parameters of requests.
 pub mod params {
-    use crate::jsonrpc::{ObjectWriter, RawJson};
+    use alloc::vec::Vec;
+
+    use crate::jsonrpc::{ObjectWriter, RawJson, write_raw, write_string};
 
     fn strings(w: &mut ObjectWriter<'_>, name: &str, members: &[(&str, &str)]) {
         w.object(name, |w| {
@@ -34,12 +36,16 @@ pub mod params {
     /// Of `tools/call`. `arguments` is an object.
     #[must_use]
     pub fn call_tool(name: &str, arguments: Option<&RawJson>) -> RawJson {
-        RawJson::object(|w| {
-            w.string("name", name);
-            if let Some(arguments) = arguments {
-                w.raw("arguments", arguments.view());
-            }
-        })
+        let mut out = Vec::with_capacity(name.len() + arguments.map_or(0, RawJson::len) + 32);
+        out.extend_from_slice(br#"{"name":"#);
+        write_string(&mut out, name);
+        if let Some(arguments) = arguments {
+            out.extend_from_slice(br#","arguments":"#);
+            write_raw(&mut out, arguments.view());
+        }
+        out.push(b'}');
+        let len = out.len();
+        RawJson::trusted(out.into(), 0, len)
     }
 
     /// Of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.

@@ -154,7 +154,8 @@ impl RawJson {
 
     /// An object of our own making.
     pub(crate) fn object(write: impl FnOnce(&mut super::ObjectWriter<'_>)) -> Self {
-        let mut out = alloc::vec::Vec::new();
+        // Most are a name and a few arguments: one allocation, and none to shrink it.
+        let mut out = alloc::vec::Vec::with_capacity(128);
         super::ObjectWriter::object_into(&mut out, write);
         Self::whole(out.into())
     }
