@@ -1,11 +1,9 @@
 //! A whole listing, page by page, under caps. Sees no bytes: the caller makes the requests.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::client::event::Outcome;
-use crate::client::typed::params;
-use crate::jsonrpc::{JsonRef, RawJson};
+use crate::jsonrpc::{Kind, RawJson};
 use crate::limits::Limits;
 use crate::mcp::Method;
 use crate::mcp::types::lifecycle::CacheHint;
@@ -24,7 +22,8 @@ pub struct Listing {
     max_pages: u32,
     max_items: usize,
     max_bytes: usize,
-    last_cursor: Option<String>,
+    /// As it came, quotes and escapes included: a cursor is opaque to the byte.
+    last_cursor: Option<RawJson>,
     cursor_repeated: bool,
 }
 
@@ -106,7 +105,8 @@ impl Listing {
         let view = page.view();
         self.items += view.get(self.member()).map_or(0, |items| items.elements().count());
         self.bytes = self.bytes.saturating_add(page.retained_len());
-        let cursor = view.get("nextCursor").and_then(JsonRef::str).map(|cursor| cursor.decode().into_owned());
+        let cursor = view.get("nextCursor").filter(|cursor| cursor.kind() == Kind::String);
+        let cursor = cursor.and_then(|cursor| page.slice_of(cursor)).map(|cursor| cursor.to_compact());
         self.pages.push(page);
         let Some(cursor) = cursor else { return self.done(None) };
         let pages = u32::try_from(self.pages.len()).unwrap_or(u32::MAX);
@@ -119,10 +119,12 @@ impl Listing {
         if pages >= self.max_pages {
             return self.done(Some(Cut::Pages(self.max_pages)));
         }
-        self.cursor_repeated |= self.last_cursor.as_deref() == Some(cursor.as_str());
-        let params = params::list(Some(&cursor));
+        self.cursor_repeated |= self.last_cursor.as_ref() == Some(&cursor);
+        let params = RawJson::object(|w| {
+            w.raw("cursor", cursor.view());
+        });
         self.last_cursor = Some(cursor);
-        Step::Request(self.method.clone(), params)
+        Step::Request(self.method.clone(), Some(params))
     }
 
     fn done(&mut self, cut: Option<Cut>) -> Step {
