@@ -1,2 +1,9 @@
 //! Command line for Model Context Protocol servers.
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod demo;
+mod json;
+
+fn main() {
+    demo::run();
+}
