@@ -1,9 +1,74 @@
-//! Command line for Model Context Protocol servers.
+//! Command line for Model Context Protocol servers: lists, inspects and calls their tools.
 #![forbid(unsafe_code)]
 
+mod arguments;
+mod config;
+mod context;
 mod demo;
+mod failure;
 mod json;
+mod mask;
+mod options;
+mod output;
+mod prompt;
+mod server;
+mod session;
+mod signals;
+mod state;
+mod target;
+mod trace;
+mod verbs;
+mod wait;
 
-fn main() {
-    demo::run();
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use failure::{Failure, status};
+use options::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match cli.verb {
+        Verb::DemoServer => {
+            demo::run();
+            return ExitCode::SUCCESS;
+        }
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "sanswire", &mut script);
+            let _ = std::io::stdout().lock().write_all(&script);
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    signals::watch();
+    let (json, quiet) = (cli.common.json, cli.common.quiet);
+    let status = verbs::run(cli).unwrap_or_else(|failure| {
+        signals::settle();
+        output::report(&failure, json, quiet);
+        failure.status
+    });
+    signals::settle();
+    ExitCode::from(status)
+}
+
+/// Help and version are no errors; everything else that clap says is wrong usage, under our own status.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = write!(std::io::stdout().lock(), "{error}");
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json") {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        output::report(&Failure::usage(message), true, true);
+    } else {
+        output::complain(error.to_string().trim_end());
+    }
+    ExitCode::from(status::OTHER)
 }

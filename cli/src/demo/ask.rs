@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Answers a call of `ask`.
 pub(super) fn begin(call: Exchange) {
     let answer = member(call.params.view(), "inputResponses").and_then(|answers| member(answers, KEY));
-    if let (Caller::Modern, Some(answer)) = (call.caller, answer.and_then(|answer| call.params.slice_of(answer)))
+    if let (Caller::Modern, Some(answer)) =
+        (call.caller, answer.and_then(|answer| call.params.slice_of(answer)))
     {
         return say(&call, &greeting(&answer), false);
     }

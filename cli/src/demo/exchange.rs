@@ -84,4 +84,3 @@ fn identify(w: &mut ObjectWriter<'_>) {
         w.string("name", NAME).string("version", VERSION);
     });
 }
-

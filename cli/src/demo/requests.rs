@@ -59,7 +59,10 @@ pub(super) fn take(server: &Arc<Server>, id: RequestId, method: &str, params: Op
 fn dispatch(call: Exchange, method: &Method) {
     match method {
         Method::ServerDiscover => discover(&call),
-        Method::Ping | Method::LoggingSetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+        Method::Ping
+        | Method::LoggingSetLevel
+        | Method::ResourcesSubscribe
+        | Method::ResourcesUnsubscribe => {
             call.result(|_| {});
         }
         Method::ToolsList => list(&call, "tools", catalog::TOOLS),

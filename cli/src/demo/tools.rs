@@ -23,7 +23,9 @@ pub(super) fn call(call: Exchange) {
         Some("image") => call.result(|w| {
             w.array("content", |w| {
                 w.object(|w| {
-                    w.string("type", "image").string("mimeType", "image/png").string("data", catalog::DISC_PNG);
+                    w.string("type", "image")
+                        .string("mimeType", "image/png")
+                        .string("data", catalog::DISC_PNG);
                 });
             });
         }),

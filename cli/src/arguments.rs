@@ -1,0 +1,266 @@
+//! Arguments of a call: `name=value`, typed as the tool's schema says; `name:=json`; `name=@file`;
+//! `name:=@file`; and all at once by `--args`.
+
+use std::io::Read as _;
+
+use sanswire::jsonrpc::{JsonRef, Kind, RawJson};
+use sanswire::mcp::types::schema::{JsonTypes, property_types};
+
+use crate::failure::Failure;
+use crate::json::{member, object, text};
+
+/// One `name=value`.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    value: Value,
+}
+
+#[derive(Debug, PartialEq)]
+enum Value {
+    /// To be typed by the schema.
+    Text(String),
+    Json(RawJson),
+}
+
+impl Argument {
+    /// Reads a word, and the file that it names, if any.
+    pub(crate) fn read(word: &str) -> Result<Self, Failure> {
+        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !matches!(*name, "" | ":")) else {
+            return Err(Failure::usage(format!("{word:?} is no argument"))
+                .hint("write NAME=VALUE, NAME:=JSON, NAME=@FILE or NAME:=@FILE"));
+        };
+        let (name, json) = match name.strip_suffix(':') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let value = match value.strip_prefix('@') {
+            Some(path) => read_file(path).map_err(|failure| {
+                failure.hint(format!("for a value that begins with @, write {name}:='\"{value}\"'"))
+            })?,
+            None => value.to_owned(),
+        };
+        let value = if json {
+            let hint = || format!("text needs quotes inside: {name}:='\"text\"'; or write {name}=VALUE");
+            Value::Json(parse(&value, name).map_err(|failure| failure.hint(hint()))?)
+        } else {
+            Value::Text(value)
+        };
+        Ok(Self { name: name.into(), value })
+    }
+
+    /// The value as text, for prompts, whose arguments are nothing else.
+    pub(crate) fn into_text(self) -> Result<(String, String), Failure> {
+        match self.value {
+            Value::Text(text) => Ok((self.name, text)),
+            Value::Json(value) => match value.view().str() {
+                Some(text) => Ok((self.name, text.decode().into_owned())),
+                None => Err(Failure::usage(format!("{} must be text", self.name))),
+            },
+        }
+    }
+}
+
+/// The arguments object of a call.
+///
+/// `schema` is the tool's input schema; `what` names the tool. Warnings go to `warn`.
+pub(crate) fn build(
+    words: Vec<Argument>,
+    all: Option<&str>,
+    schema: Option<JsonRef<'_>>,
+    what: &str,
+    warn: &mut dyn FnMut(String),
+) -> Result<RawJson, Failure> {
+    let given = all.map(read_all).transpose()?;
+    let mut members: Vec<(String, RawJson)> = Vec::new();
+    for (name, value) in given.iter().flat_map(|given| given.view().members()) {
+        let name = name.decode().into_owned();
+        if members.iter().any(|(known, _)| *known == name) {
+            return Err(Failure::usage(format!("{name} stands twice in --args")));
+        }
+        let value = given.as_ref().and_then(|given| given.slice_of(value)).unwrap_or_else(RawJson::null);
+        members.push((name, value));
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for argument in words {
+        if seen.contains(&argument.name) {
+            return Err(Failure::usage(format!("{} is given twice", argument.name))
+                .hint(format!("several values make an array: {}:='[…]'", argument.name)));
+        }
+        seen.push(argument.name.clone());
+        let value = match argument.value {
+            Value::Json(value) => value,
+            Value::Text(text) => typed(&argument.name, &text, schema)?,
+        };
+        match members.iter_mut().find(|(known, _)| *known == argument.name) {
+            Some((_, slot)) => *slot = value,
+            None => members.push((argument.name, value)),
+        }
+    }
+    if let Some(schema) = schema {
+        check_names(&members, schema, what, warn)?;
+    }
+    match given {
+        // As it was written.
+        Some(given) if seen.is_empty() => Ok(given),
+        _ => Ok(object(|w| {
+            for (name, value) in &members {
+                w.raw(name, value.view());
+            }
+        })),
+    }
+}
+
+fn read_all(all: &str) -> Result<RawJson, Failure> {
+    let text = match all.strip_prefix('@') {
+        _ if all == "-" => read_stdin()?,
+        Some(path) => read_file(path)?,
+        None => all.to_owned(),
+    };
+    let value = parse(&text, "--args")?;
+    match value.view().kind() {
+        Kind::Object => Ok(value),
+        other => Err(Failure::usage(format!("--args is {other}, not an object"))),
+    }
+}
+
+/// A value as its schema wants it: text where text is admitted, else JSON of a type that is.
+fn typed(name: &str, said: &str, schema: Option<JsonRef<'_>>) -> Result<RawJson, Failure> {
+    let types = schema.and_then(|schema| property_types(schema, name)).unwrap_or(JsonTypes::ANY);
+    if types.contains(JsonTypes::STRING) {
+        return RawJson::serialize(said).map_err(|error| Failure::usage(format!("{name}: {error}")));
+    }
+    match RawJson::parse_str(said.trim()) {
+        Ok(value) if types.contains(JsonTypes::of(value.view())) => Ok(value),
+        _ => {
+            let shown: String = said.chars().take(60).collect();
+            let failure = Failure::usage(format!("{name} must be {types}; {shown:?} is not"));
+            let structured = types.contains(JsonTypes::ARRAY) || types.contains(JsonTypes::OBJECT);
+            Err(if structured { failure.hint(format!("write JSON: {name}:='…'")) } else { failure })
+        }
+    }
+}
+
+/// Unknown names are an error where the schema takes no others, and a warning where it does; what is required
+/// must be there.
+fn check_names(
+    members: &[(String, RawJson)],
+    schema: JsonRef<'_>,
+    what: &str,
+    warn: &mut dyn FnMut(String),
+) -> Result<(), Failure> {
+    let known = property_names(schema);
+    let is_false = |name| member(schema, name).and_then(JsonRef::as_bool) == Some(false);
+    let closed = is_false("additionalProperties") || is_false("unevaluatedProperties");
+    for (name, _) in members {
+        if property_types(schema, name).is_some() || known.contains(name) {
+            continue;
+        }
+        let meant = suggestion(name, &known);
+        let message = format!("{what} has no argument {name:?}");
+        if closed {
+            let failure = Failure::usage(message);
+            return Err(match meant {
+                Some(meant) => failure.hint(format!("did you mean {meant}?")),
+                None if known.is_empty() => failure.hint("it takes none"),
+                None => failure.hint(format!("it takes {}", known.join(", "))),
+            });
+        }
+        if !known.is_empty() {
+            let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+            warn(format!("{message}{meant}"));
+        }
+    }
+    let missing: Vec<String> = member(schema, "required")
+        .into_iter()
+        .flat_map(JsonRef::elements)
+        .filter_map(|name| Some(name.str()?.decode().into_owned()))
+        .filter(|name| !members.iter().any(|(given, _)| given == name))
+        .map(|name| match property_types(schema, &name) {
+            Some(types) if types != JsonTypes::ANY => format!("{name} ({types})"),
+            _ => name,
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{what} needs {}", missing.join(", ")))
+        .hint(format!("sanswire inspect {what} tells more")))
+}
+
+/// The names of the properties that a schema speaks of, at its root and in the parts that apply to the same
+/// object.
+pub(crate) fn property_names(schema: JsonRef<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|name| member(schema, name))
+        .flat_map(JsonRef::elements);
+    for part in std::iter::once(schema).chain(parts) {
+        for (name, _) in member(part, "properties").into_iter().flat_map(JsonRef::members) {
+            let name = name.decode().into_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// The one of `known` that `said` was probably meant to be.
+pub(crate) fn suggestion<'a>(said: &str, known: &'a [String]) -> Option<&'a str> {
+    let likeness = |name: &str| strsim::jaro_winkler(&said.to_lowercase(), &name.to_lowercase());
+    let best = known.iter().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.8).then_some(best.1.as_str())
+}
+
+fn parse(said: &str, name: &str) -> Result<RawJson, Failure> {
+    RawJson::parse_str(said).map_err(|fault| Failure::usage(format!("{name} is not JSON: {fault}")))
+}
+
+fn read_file(path: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
+    Ok(text)
+}
+
+/// A tool's arguments as a signature: `text: string, steps?: integer`.
+pub(crate) fn signature(schema: Option<JsonRef<'_>>) -> String {
+    let Some(schema) = schema else { return String::new() };
+    let required: Vec<_> = member(schema, "required").into_iter().flat_map(JsonRef::elements).collect();
+    let mut shown = String::new();
+    for name in property_names(schema) {
+        let needed = required.iter().any(|needed| needed.str().is_some_and(|needed| needed.eq_str(&name)));
+        let types = property_types(schema, &name).unwrap_or(JsonTypes::ANY);
+        let kind = if types == JsonTypes::ANY { "any".into() } else { types.to_string() };
+        let kind = choices(schema, &name).unwrap_or(kind);
+        if !shown.is_empty() {
+            shown.push_str(", ");
+        }
+        shown.push_str(&format!("{name}{}: {kind}", if needed { "" } else { "?" }));
+    }
+    shown
+}
+
+/// A few given values, instead of their type.
+fn choices(schema: JsonRef<'_>, name: &str) -> Option<String> {
+    let values = member(member(member(schema, "properties")?, name)?, "enum")?;
+    let shown: Vec<String> =
+        values.elements().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+    let shown = shown.join(" | ");
+    (shown.len() <= 60).then_some(shown)
+}
+
+/// What a property's schema says in words.
+pub(crate) fn description(schema: JsonRef<'_>, name: &str) -> Option<String> {
+    text(member(member(schema, "properties")?, name)?, "description")
+}
+
+#[cfg(test)]
+mod tests;

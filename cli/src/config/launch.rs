@@ -1,0 +1,213 @@
+//! From an entry to what is started.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::entry::{Entry, Kind};
+use super::expand::{Expanded, Lookup, Rules, expand};
+use crate::failure::Failure;
+use crate::options::Inherit;
+
+/// A program to start, with everything put in.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) inherit: Inherit,
+    /// What must not be shown.
+    pub(crate) secrets: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What `entry` starts. Fails where a variable of a file of ours has no value, or the entry cannot be used.
+pub(crate) fn launch(entry: &Entry) -> Result<Launch, Failure> {
+    match &entry.kind {
+        Kind::Demo => {
+            let program = std::env::current_exe()
+                .map_err(|error| Failure::usage(format!("the path of this program is unknown: {error}")))?;
+            Ok(Launch {
+                program: program.into(),
+                args: vec!["demo-server".into()],
+                env: Vec::new(),
+                cwd: None,
+                inherit: Inherit::All,
+                secrets: Vec::new(),
+                warnings: Vec::new(),
+            })
+        }
+        Kind::Http { url: _ } => Err(Failure::usage(format!(
+            "{} is a server on the web; MCP over HTTP is not supported yet",
+            entry.place()
+        ))
+        .of(&entry.name)),
+        Kind::Broken(why) => {
+            Err(Failure::usage(format!("{} cannot be used: {why}", entry.place())).of(&entry.name))
+        }
+        Kind::Command { program, args, env, cwd } => command(entry, program, args, env, cwd.as_deref()),
+    }
+}
+
+fn command(
+    entry: &Entry,
+    program: &str,
+    args: &[String],
+    env: &[(String, String)],
+    cwd: Option<&str>,
+) -> Result<Launch, Failure> {
+    let rules = entry.origin.rules();
+    let base = entry.file.as_deref().and_then(Path::parent);
+    let values = Values { workspace: workspace(entry) };
+    let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
+    // Our own files say where their references count; for others it is everywhere in these members.
+    let program = match rules {
+        Rules::Own | Rules::None => program.to_owned(),
+        Rules::ClaudeCode | Rules::Cursor => out.put_in(program, "command")?.text,
+    };
+    let mut words = Vec::with_capacity(args.len());
+    for (n, arg) in args.iter().enumerate() {
+        let expanded = out.put_in(arg, &format!("args[{n}]"))?;
+        out.secrets.extend(expanded.values);
+        words.push(OsString::from(expanded.text));
+    }
+    out.secrets.extend(secret_words(&words));
+    let mut variables = Vec::with_capacity(env.len());
+    for (name, value) in env {
+        let value = out.put_in(value, &format!("env.{name}"))?.text;
+        variables.push((name.clone(), value));
+    }
+    out.secrets.extend(variable_secrets(&variables));
+    let cwd = match (cwd, base) {
+        (Some(cwd), Some(base)) => Some(base.join(cwd)),
+        (Some(cwd), None) => Some(cwd.into()),
+        (None, _) if entry.origin.is_project() => values.workspace.clone().map(PathBuf::from),
+        (None, _) => None,
+    };
+    let inherit = entry.inherit.unwrap_or(if entry.origin.is_own() { Inherit::All } else { Inherit::List });
+    let (secrets, warnings) = (out.secrets, out.warnings);
+    Ok(Launch {
+        program: resolve_program(program, cwd.as_deref()),
+        args: words,
+        env: variables,
+        cwd,
+        inherit,
+        secrets,
+        warnings,
+    })
+}
+
+struct Expansion<'a> {
+    entry: &'a Entry,
+    rules: Rules,
+    values: &'a Values,
+    secrets: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Expansion<'_> {
+    fn put_in(&mut self, text: &str, member: &str) -> Result<Expanded, Failure> {
+        let expanded = expand(text, self.rules, self.values);
+        if let Some(name) = expanded.unset.first() {
+            let place = self.entry.place();
+            if self.rules == Rules::Own {
+                return Err(Failure::usage(format!(
+                    "the variable {name} is not set; {place} needs it for {member}"
+                ))
+                .hint(format!("set {name}, or give it a default: ${{{name}:-…}}"))
+                .of(&self.entry.name));
+            }
+            self.warnings
+                .push(format!("{place}: the variable {name} is not set; {member} keeps it as it is written"));
+        }
+        Ok(expanded)
+    }
+}
+
+struct Values {
+    workspace: Option<String>,
+}
+
+impl Lookup for Values {
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn workspace(&self) -> Option<String> {
+        self.workspace.clone()
+    }
+}
+
+/// The folder of the project that an entry belongs to: where its file stands, or the present one.
+fn workspace(entry: &Entry) -> Option<String> {
+    let folder = match entry.file.as_deref().and_then(Path::parent) {
+        Some(folder) if entry.origin.is_project() && folder.ends_with(".cursor") => {
+            folder.parent()?.to_path_buf()
+        }
+        Some(folder) if entry.origin.is_project() => folder.to_path_buf(),
+        _ => std::env::current_dir().ok()?,
+    };
+    Some(folder.to_string_lossy().into_owned())
+}
+
+/// A relative path means the folder that the server starts in; a bare name is looked for in PATH.
+fn resolve_program(program: String, cwd: Option<&Path>) -> OsString {
+    match cwd {
+        Some(cwd) if program.contains('/') => cwd.join(program).into(),
+        _ => program.into(),
+    }
+}
+
+/// Names that say that their value is secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["TOKEN", "KEY", "SECRET", "PASS", "PWD", "AUTH", "CREDENTIAL", "COOKIE", "BEARER", "DSN"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+/// The values among these variables that are to be kept out of sight.
+pub(crate) fn variable_secrets(variables: &[(String, String)]) -> Vec<String> {
+    variables
+        .iter()
+        .filter(|(name, value)| is_secret_value(name, value))
+        .map(|(_, value)| value.clone())
+        .collect()
+}
+
+/// Whether the value of a variable is to be kept out of sight. Short ones that do not look secret would make
+/// every text unreadable: `1`, `debug`, `true`.
+fn is_secret_value(name: &str, value: &str) -> bool {
+    if is_secret_name(name) { value.len() >= 3 } else { value.len() >= 8 }
+}
+
+/// What follows a flag that says that it is secret: `--token=x`, `--api-key x`, `-e NAME=x`.
+pub(crate) fn secret_words<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut flag: Option<String> = None;
+    for word in words {
+        let word = word.as_ref().to_string_lossy();
+        let value = match (word.split_once('='), flag.take()) {
+            (Some((name, value)), _) if is_secret_name(name) => Some(value),
+            (_, Some(flag)) if is_secret_name(&flag) && !word.starts_with('-') => Some(&*word),
+            _ => None,
+        };
+        found.extend(value.filter(|value| value.len() >= 3).map(str::to_owned));
+        if word.starts_with('-') && !word.contains('=') {
+            flag = Some(word.into_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b_99_secrets_among_arguments_are_known() {
+        let words =
+            ["run", "-e", "API_KEY=one1", "--token=two2", "--secret", "three3", "--port", "8080", "x"];
+        assert_eq!(secret_words(&words), ["one1", "two2", "three3"]);
+    }
+}

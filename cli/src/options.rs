@@ -1,0 +1,239 @@
+//! What can be said on the command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sanswire::mcp::Revision;
+
+/// List, inspect and call the tools of Model Context Protocol servers.
+#[derive(Debug, Parser)]
+#[command(name = "sanswire", version, about, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const EXIT_CODES: &str = "\
+Targets: SERVER/TOOL, SERVER.TOOL or SERVER TOOL. For a server that is in no file, give the tool alone and the \
+command behind --, or an address by --tcp or --unix.
+Exit status: 0 done; 1 wrong usage, or anything not below; 3 authorization needed; 4 unreachable or timed out; \
+5 the tool failed, or was not found; 13 a limit was exceeded; 130, 143 ended by a signal.";
+
+/// Options of every verb.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Common {
+    /// Print the MCP result as JSON and nothing else; errors as one line of JSON on standard error
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// No warnings, hints or progress
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) quiet: bool,
+    /// The longest that starting a server, or one request, may take, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, global = true, help_heading = "Global options")]
+    pub(crate) timeout: Option<Duration>,
+    /// How to speak: auto, legacy, modern, or the date of a revision
+    #[arg(long, value_name = "ERA", value_parser = era, global = true, help_heading = "Global options")]
+    pub(crate) era: Option<EraChoice>,
+    /// Write every message to FILE, one line of JSON each, secrets of the configuration masked
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Read the servers from FILE alone
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set a variable in the server's environment
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable, global = true,
+        help_heading = "Global options")]
+    pub(crate) env: Vec<(String, String)>,
+    /// Hand the whole environment to the server, or a short list of harmless variables
+    #[arg(long, value_name = "all|list", global = true, help_heading = "Global options")]
+    pub(crate) inherit_env: Option<Inherit>,
+    /// Start the server in DIR
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Global options")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Start servers from files inside the project without asking
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) trust: bool,
+}
+
+/// A server that is in no file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Reach {
+    /// Speak to a server that listens on HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["unix", "command"])]
+    pub(crate) tcp: Option<String>,
+    /// Speak to a server that listens on the socket PATH
+    #[arg(long, value_name = "PATH", conflicts_with = "command")]
+    pub(crate) unix: Option<PathBuf>,
+    /// Start this program, with these arguments, as they are
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl Reach {
+    /// Whether there is such a server.
+    pub(crate) fn is_given(&self) -> bool {
+        self.tcp.is_some() || self.unix.is_some() || !self.command.is_empty()
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show the servers of all configuration files
+    Servers {
+        /// These only
+        names: Vec<String>,
+        /// Start them, and say what they are
+        #[arg(long)]
+        check: bool,
+    },
+    /// List tools
+    Tools {
+        /// Of these servers; without any, of all in your own file
+        servers: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Show everything about one tool
+    Inspect {
+        /// SERVER/TOOL
+        #[arg(required = true, num_args = 1..=2, value_name = "TARGET")]
+        target: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Call a tool
+    Call {
+        /// SERVER/TOOL, then arguments: NAME=VALUE (typed as the tool says), NAME:=JSON, NAME=@FILE, NAME:=@FILE
+        #[arg(required = true, value_name = "TARGET|ARGUMENT")]
+        words: Vec<String>,
+        /// All arguments as one JSON object; @FILE reads a file, - standard input
+        #[arg(long, value_name = "JSON")]
+        args: Option<String>,
+        /// Save images, audio and other binary content as files in DIR
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// List resources and resource templates
+    Resources {
+        /// Of these servers; without any, of all in your own file
+        servers: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Read a resource
+    Read {
+        /// SERVER URI
+        #[arg(required = true, num_args = 1..=2, value_name = "TARGET")]
+        target: Vec<String>,
+        /// Save binary content as files in DIR
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// List prompts
+    Prompts {
+        /// Of these servers; without any, of all in your own file
+        servers: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Get a prompt, filled in
+    Prompt {
+        /// SERVER/PROMPT, then arguments NAME=VALUE or NAME=@FILE
+        #[arg(required = true, value_name = "TARGET|ARGUMENT")]
+        words: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Ask how an argument of a prompt, or a variable of a resource template, may go on
+    Complete {
+        /// SERVER/PROMPT or SERVER TEMPLATE, NAME=BEGINNING, then other arguments that are known
+        #[arg(required = true, value_name = "TARGET|ARGUMENT")]
+        words: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Start a server and report how it behaves
+    Doctor {
+        /// These servers; without any, all in your own file
+        servers: Vec<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Serve the built-in demo tools on standard input and output
+    DemoServer,
+    /// Print a script that completes the command line in a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Which way of speaking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EraChoice {
+    /// Find out.
+    Auto,
+    /// Open with `initialize`.
+    Legacy,
+    /// 2026-07-28.
+    Modern,
+    /// This one and no other.
+    Date(Revision),
+}
+
+impl EraChoice {
+    /// The choice of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "auto" => Self::Auto,
+            "legacy" => Self::Legacy,
+            "modern" => Self::Modern,
+            date => Self::Date(Revision::from_date(date)?),
+        })
+    }
+}
+
+/// What of our own environment a server gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Inherit {
+    /// Everything
+    All,
+    /// HOME, PATH, USER, LOGNAME, SHELL, TERM, LANG, TMPDIR
+    List,
+}
+
+fn era(text: &str) -> Result<EraChoice, String> {
+    EraChoice::named(text).ok_or_else(|| {
+        let dates: Vec<&str> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
+        format!("not auto, legacy, modern or one of {}", dates.join(", "))
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    duration(text.parse().unwrap_or(0.0))
+}
+
+/// A number of seconds as a limit: more than nothing, at most 24 hours.
+pub(crate) fn duration(seconds: f64) -> Result<Duration, String> {
+    if (0.001..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("not a number of seconds from 0.001 to 86400".into())
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("not NAME=VALUE".into()),
+    }
+}

@@ -1,0 +1,190 @@
+//! A server that is meant: how it is reached, and whether it may be started.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sanswire_std::{Command, InheritEnv};
+
+use crate::config::launch::{secret_words, variable_secrets};
+use crate::config::{Entry, Kind, launch};
+use crate::context::Context;
+use crate::failure::{Failure, status};
+use crate::options::{EraChoice, Inherit, Reach};
+use crate::output::complain;
+use crate::prompt::confirm;
+use crate::state::{Memory, hex_hash};
+
+/// A server that may be started.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) means: Means,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) era: EraChoice,
+    /// What must not be shown.
+    pub(crate) secrets: Vec<String>,
+    /// Under which its era is remembered.
+    pub(crate) key: String,
+}
+
+/// How it is reached.
+#[derive(Debug)]
+pub(crate) enum Means {
+    Command(Command),
+    Tcp(String),
+    Unix(PathBuf),
+}
+
+impl Server {
+    /// A server of a file. One that comes with a project has to be trusted first.
+    pub(crate) fn of_entry(context: &Context, entry: &Entry) -> Result<Self, Failure> {
+        if entry.disabled {
+            return Err(Failure::usage(format!("{} is disabled", entry.place())).of(&entry.name));
+        }
+        if let Kind::Command { .. } = entry.kind {
+            require_trust(context, entry)?;
+        }
+        let launch = launch(entry)?;
+        for warning in &launch.warnings {
+            context.warn(warning);
+        }
+        let words: Vec<&OsString> = std::iter::once(&launch.program).chain(&launch.args).collect();
+        let key = key(&words);
+        let mut command = Command::new(launch.program.clone()).args(launch.args.iter().cloned());
+        for (name, value) in &launch.env {
+            command = command.env(name, value);
+        }
+        if let Some(cwd) = &launch.cwd {
+            command = command.current_dir(cwd);
+        }
+        let mut secrets = launch.secrets;
+        let command = adjust(context, command, launch.inherit, &mut secrets);
+        Ok(Self {
+            name: entry.name.clone(),
+            means: Means::Command(command),
+            timeout: context.common.timeout.or(entry.timeout),
+            era: context.common.era.or(entry.era).unwrap_or(EraChoice::Auto),
+            secrets,
+            key,
+        })
+    }
+
+    /// A server that is in no file.
+    pub(crate) fn in_no_file(context: &Context, reach: &Reach) -> Self {
+        let mut secrets = Vec::new();
+        let (name, means, key) = match (&reach.tcp, &reach.unix, reach.command.split_first()) {
+            (Some(address), _, _) => {
+                (address.clone(), Means::Tcp(address.clone()), key(&[&OsString::from(address)]))
+            }
+            (None, Some(path), _) => {
+                (path.display().to_string(), Means::Unix(path.clone()), key(&[path.as_os_str()]))
+            }
+            (None, None, command) => {
+                let none = OsString::new();
+                let (program, args) = command.unwrap_or((&none, &[]));
+                secrets.extend(secret_words(args));
+                let name = PathBuf::from(program).file_name().map(|name| name.to_string_lossy().into_owned());
+                let command = Command::new(program).args(args.iter().cloned());
+                let words: Vec<&OsString> = reach.command.iter().collect();
+                let key = key(&words);
+                let command = adjust(context, command, Inherit::All, &mut secrets);
+                (name.unwrap_or_default(), Means::Command(command), key)
+            }
+        };
+        Self {
+            name,
+            means,
+            timeout: context.common.timeout,
+            era: context.common.era.unwrap_or(EraChoice::Auto),
+            secrets,
+            key,
+        }
+    }
+}
+
+/// What the command line has to say about environment and folder.
+fn adjust(context: &Context, mut command: Command, inherit: Inherit, secrets: &mut Vec<String>) -> Command {
+    let common = &context.common;
+    for (name, value) in &common.env {
+        command = command.env(name, value);
+    }
+    secrets.extend(variable_secrets(&common.env));
+    if let Some(cwd) = &common.cwd {
+        command = command.current_dir(cwd);
+    }
+    command.inherit_env(match common.inherit_env.unwrap_or(inherit) {
+        Inherit::All => InheritEnv::All,
+        Inherit::List => InheritEnv::AllowList,
+    })
+}
+
+fn key<W: AsRef<std::ffi::OsStr> + ?Sized>(words: &[&W]) -> String {
+    let bytes: Vec<&[u8]> = words.iter().map(|word| (*word).as_ref().as_encoded_bytes()).collect();
+    hex_hash(&bytes)
+}
+
+/// A file inside the project may come from anybody: what it starts is shown once, and asked for.
+fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
+    if !entry.origin.is_project() || context.common.trust {
+        return Ok(());
+    }
+    let key = trust_key(entry);
+    if Memory::Trust.get(&key).is_some() {
+        return Ok(());
+    }
+    let file = entry.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let untrusted = Failure::new(
+        status::OTHER,
+        "not_trusted",
+        format!("{file} comes with this project, and has not been allowed to start {}", entry.name),
+    )
+    .hint("look at the file, then run this on a terminal, or with --trust")
+    .of(&entry.name);
+    if !context.interactive {
+        return Err(untrusted);
+    }
+    complain(&format!("{file} comes with this project. To start {} it would run:", entry.name));
+    complain(&full_command(entry));
+    if !confirm("Start it, now and in future, as long as the file stays as it is?") {
+        return Err(untrusted);
+    }
+    if !Memory::Trust.set(&key, &file) {
+        context.warn("the answer could not be kept");
+    }
+    Ok(())
+}
+
+/// Whether the user has allowed it, or nobody needs to.
+pub(crate) fn is_trusted(context: &Context, entry: &Entry) -> bool {
+    !entry.origin.is_project() || context.common.trust || Memory::Trust.get(&trust_key(entry)).is_some()
+}
+
+fn trust_key(entry: &Entry) -> String {
+    let file = entry.file.as_ref().map(|file| file.as_os_str().as_encoded_bytes()).unwrap_or_default();
+    hex_hash(&[file, entry.file_hash.as_bytes(), entry.name.as_bytes()])
+}
+
+/// Everything that would be started, as it stands in the file.
+fn full_command(entry: &Entry) -> String {
+    let Kind::Command { program, args, env, cwd } = &entry.kind else { return String::new() };
+    let words: Vec<String> = std::iter::once(program).chain(args).map(|word| quoted(word)).collect();
+    let mut text = format!("  {}", words.join(" "));
+    for (name, value) in env {
+        text.push_str(&format!("\n  with {name}={}", quoted(value)));
+    }
+    if let Some(cwd) = cwd {
+        text.push_str(&format!("\n  in {}", quoted(cwd)));
+    }
+    text
+}
+
+/// A word as a shell would want it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,238 @@
+//! A server that was started: requests to it, and its end.
+
+use sanswire::client::listing::{Cut, Listed};
+use sanswire::client::{Outcome, RequestOptions, Start, Verdict};
+use sanswire::error::{ApiError, CloseReason};
+use sanswire::jsonrpc::RawJson;
+use sanswire::mcp::{Era, Method, Revision};
+use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::context::Context;
+use crate::failure::{Failure, status};
+use crate::mask::Mask;
+use crate::options::EraChoice;
+use crate::prompt::Person;
+use crate::server::{Means, Server};
+use crate::signals;
+use crate::state::Memory;
+use crate::wait::Wait;
+
+/// An open session.
+pub(crate) struct Session<'a> {
+    pub(crate) client: Client,
+    pub(crate) name: String,
+    context: &'a Context,
+    mask: Mask,
+    timeout: Option<Duration>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts a server, or dials it, and waits until it is ready.
+    pub(crate) fn open(context: &'a Context, server: &Server) -> Result<Self, Failure> {
+        let mask = Mask::new(server.secrets.iter().cloned());
+        let mut options = ConnectOptions::new("sanswire", env!("CARGO_PKG_VERSION"));
+        if let Some(timeout) = server.timeout {
+            options.config.limits.connect = timeout;
+        }
+        let remembered = Memory::Verdict.get(&server.key).filter(|_| server.era == EraChoice::Auto);
+        options.config.start = match server.era {
+            EraChoice::Auto => {
+                remembered.as_deref().and_then(verdict_named).map_or(Start::Unknown, Start::Remembered)
+            }
+            EraChoice::Legacy => Start::Remembered(Verdict::Legacy),
+            EraChoice::Modern => Start::Pinned(Revision::NEWEST_MODERN),
+            EraChoice::Date(revision) => Start::Pinned(revision),
+        };
+        options.restart = server.era == EraChoice::Auto;
+        if context.interactive {
+            options.config.capabilities.elicitation_form = true;
+            options.config.capabilities.elicitation_url = true;
+            options.responder = Some(Arc::new(Person { server: server.name.clone() }));
+        }
+        options.tap = context.trace.as_ref().map(|trace| trace.tap(&server.name, mask.clone()));
+        let wait = Wait::begin(context.animated, &format!("starting {}", server.name));
+        let client = match &server.means {
+            Means::Command(command) => Client::connect(command, options),
+            Means::Tcp(address) => Client::connect_tcp(address.as_str(), options),
+            Means::Unix(path) => Client::connect_unix(path, options),
+        };
+        drop(wait);
+        let client = client.map_err(|error| {
+            signals::settle();
+            masked(&mask, connect_failure(&server.name, &error))
+        })?;
+        signals::stop_on_signal(&client);
+        let this = Self { client, name: server.name.clone(), context, mask, timeout: server.timeout };
+        if server.era == EraChoice::Auto
+            && let Some(verdict) = this.client.verdict().as_ref().and_then(verdict_name)
+            && remembered.as_deref() != Some(verdict)
+        {
+            Memory::Verdict.set(&server.key, verdict);
+        }
+        if server.era == EraChoice::Legacy && this.client.peer().era != Era::Legacy {
+            let revision = this.client.peer().revision;
+            return Err(this.failure(Failure::new(
+                status::UNREACHABLE,
+                "incompatible",
+                format!("{} speaks {revision}, and no revision of the older kind", server.name),
+            )));
+        }
+        Ok(this)
+    }
+
+    fn options(&self) -> RequestOptions {
+        let mut options = RequestOptions::default();
+        options.idle = self.timeout;
+        options.absolute = self.timeout;
+        options
+    }
+
+    /// Makes a request and waits for its result. `what` names it: `demo/echo`.
+    pub(crate) fn ask(
+        &self,
+        what: &str,
+        method: Method,
+        params: Option<RawJson>,
+    ) -> Result<RawJson, Failure> {
+        let wait = Wait::begin(self.context.animated, what);
+        let outcome =
+            self.client.complete(method, params, &self.options(), &mut |progress| wait.progress(progress));
+        drop(wait);
+        match outcome {
+            Ok(Outcome::Complete(result)) => Ok(result),
+            Ok(outcome) => Err(self.ended(Failure::outcome(what, &outcome))),
+            Err(error) => Err(self.ended(Failure::refused(what, &error))),
+        }
+    }
+
+    /// A whole listing. A server that does not offer the thing has none of it; `always` asks all the same, for
+    /// servers that forget to say so.
+    pub(crate) fn list(
+        &self,
+        what: &str,
+        capability: &str,
+        always: bool,
+        method: Method,
+    ) -> Result<Listed, Failure> {
+        let nothing =
+            Listed { pages: Vec::new(), cut: None, cache: Default::default(), cursor_repeated: false };
+        let offered = self.client.peer().capabilities.has(capability);
+        if !offered && !always {
+            return Ok(nothing);
+        }
+        let wait = Wait::begin(self.context.animated, &format!("{}: listing {what}", self.name));
+        let listed = self.client.list(method, &self.options());
+        drop(wait);
+        let named = format!("{}: listing {what}", self.name);
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(ApiError::WrongEra { .. }) => return Ok(nothing),
+            Err(error) => return Err(self.ended(Failure::refused(&named, &error))),
+        };
+        match &listed.cut {
+            None => {}
+            Some(Cut::Failed(Outcome::Error(_))) if listed.pages.is_empty() && !offered => {
+                return Ok(nothing);
+            }
+            Some(Cut::Failed(outcome)) => {
+                let mut failure = Failure::outcome(&named, outcome);
+                if failure.status == status::TOOL {
+                    failure.status = status::OTHER;
+                }
+                if listed.pages.is_empty() {
+                    return Err(self.ended(failure));
+                }
+                self.context.warn(&format!("{}; what came before is shown", failure.message));
+            }
+            Some(cut) => {
+                let limit = match cut {
+                    Cut::Pages(pages) => format!("{pages} pages"),
+                    Cut::Items(items) => format!("{items} items"),
+                    Cut::Bytes(bytes) => format!("{bytes} bytes"),
+                    other => format!("{other:?}"),
+                };
+                self.context.warn(&format!("{named} was cut at {limit}"));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// A failure of this server's, with nothing secret in it.
+    pub(crate) fn failure(&self, failure: Failure) -> Failure {
+        masked(&self.mask, failure.of(&self.name))
+    }
+
+    /// Text without what must not be shown.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.mask.apply(text).into_owned()
+    }
+
+    /// As [`failure`](Self::failure), of a request that may have ended because everything did.
+    fn ended(&self, mut failure: Failure) -> Failure {
+        signals::settle();
+        if failure.code == "connection_lost" {
+            if let Some(exit) = self.client.exit() {
+                failure.message.push_str(&format!("; the server {exit}"));
+            }
+            failure.stderr = Some(self.client.stderr_tail()).filter(|tail| !tail.trim().is_empty());
+        }
+        self.failure(failure)
+    }
+
+    /// Ends the session and the server.
+    pub(crate) fn close(self) -> Exit {
+        self.client.close()
+    }
+}
+
+fn connect_failure(name: &str, error: &ConnectError) -> Failure {
+    let (status, code) = match error {
+        ConnectError::Config(_) => (status::OTHER, "configuration"),
+        ConnectError::Spawn { .. } | ConnectError::Directory { .. } | ConnectError::System(_) => {
+            (status::UNREACHABLE, "not_started")
+        }
+        ConnectError::Dial { .. } => (status::UNREACHABLE, "unreachable"),
+        ConnectError::Closed { reason, .. } => match **reason {
+            CloseReason::ConnectTimeout { .. } => (status::UNREACHABLE, "timed_out"),
+            CloseReason::Incompatible { .. } => (status::UNREACHABLE, "incompatible"),
+            _ => (status::UNREACHABLE, "not_ready"),
+        },
+        _ => (status::UNREACHABLE, "not_ready"),
+    };
+    let failure = Failure::new(status, code, format!("{name}: {error}")).of(name);
+    match code {
+        "timed_out" => failure.hint("give it longer with --timeout SECONDS"),
+        "not_started" => failure.hint("the program and each of its arguments stand as words of their own"),
+        _ => failure,
+    }
+}
+
+fn masked(mask: &Mask, mut failure: Failure) -> Failure {
+    failure.message = mask.apply(&failure.message).into_owned();
+    failure.stderr = failure.stderr.take().map(|stderr| mask.apply(&stderr).into_owned());
+    if let Some(rpc) = &mut failure.rpc {
+        rpc.message = mask.apply(&rpc.message).into_owned();
+    }
+    failure
+}
+
+const fn verdict_name(verdict: &Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Modern => Some("modern"),
+        Verdict::Legacy => Some("legacy"),
+        Verdict::Died => Some("died"),
+        _ => None,
+    }
+}
+
+fn verdict_named(name: &str) -> Option<Verdict> {
+    match name {
+        "modern" => Some(Verdict::Modern),
+        "legacy" => Some(Verdict::Legacy),
+        "died" => Some(Verdict::Died),
+        _ => None,
+    }
+}

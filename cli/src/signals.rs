@@ -1,0 +1,58 @@
+//! Signals: what runs is cancelled, servers are stopped as they should be, and the status says why.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use sanswire_std::Client;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
+
+/// From here on SIGINT, SIGTERM and SIGHUP end the program with 128 and their number, after its servers were
+/// stopped. A second one does not wait for that.
+pub(crate) fn watch() {
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+    let watch = move || {
+        for signal in signals.forever() {
+            if CAUGHT.swap(signal, Ordering::SeqCst) != 0 {
+                exit(signal);
+            }
+            let ended = std::thread::Builder::new().name("signal".into()).spawn(move || {
+                let clients = std::mem::take(&mut *CLIENTS.lock().unwrap_or_else(PoisonError::into_inner));
+                std::thread::scope(|scope| {
+                    for client in &clients {
+                        scope.spawn(|| client.close());
+                    }
+                });
+                exit(signal);
+            });
+            if ended.is_err() {
+                exit(signal);
+            }
+        }
+    };
+    // Without the thread the signals would do nothing: better their default.
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
+}
+
+/// This client is to be stopped when a signal comes.
+pub(crate) fn stop_on_signal(client: &Client) {
+    CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+}
+
+/// If a signal came, the program is about to end: nothing more is to be said, and this never returns.
+pub(crate) fn settle() {
+    while CAUGHT.load(Ordering::SeqCst) != 0 {
+        std::thread::park();
+    }
+}
+
+fn exit(signal: i32) -> ! {
+    // A prompt or a progress bar may have hidden it.
+    if console::user_attended_stderr() {
+        let _ = console::Term::stderr().show_cursor();
+    }
+    std::process::exit(128 + signal);
+}

@@ -1,0 +1,122 @@
+//! Which server, and what of it: `server/tool`, `server.tool`, two words; or a server in no file.
+
+use crate::arguments::suggestion;
+use crate::config::{Configuration, Entry};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::options::Reach;
+use crate::server::Server;
+
+/// Something of a server.
+pub(crate) struct Target {
+    pub(crate) server: Server,
+    /// A tool, a prompt, an address.
+    pub(crate) item: String,
+    /// The words that follow.
+    pub(crate) rest: Vec<String>,
+}
+
+impl Target {
+    /// Finds it in the first words. `what` is what they should name: "tool".
+    pub(crate) fn find(
+        context: &Context,
+        words: &[String],
+        reach: &Reach,
+        what: &str,
+    ) -> Result<Self, Failure> {
+        let Some((first, rest)) = words.split_first() else {
+            return Err(Failure::usage(format!("no {what} is named")));
+        };
+        if reach.is_given() {
+            let server = Server::in_no_file(context, reach);
+            return Ok(Self { server, item: first.clone(), rest: rest.to_vec() });
+        }
+        let configuration = context.configuration()?;
+        let (entry, item) = locate(&configuration, first)?;
+        let server = Server::of_entry(context, entry)?;
+        if let Some(item) = item {
+            return Ok(Self { server, item: item.into(), rest: rest.to_vec() });
+        }
+        match rest.split_first() {
+            Some((item, rest)) => Ok(Self { server, item: item.clone(), rest: rest.to_vec() }),
+            None => Err(Failure::usage(format!("{first} is a server; which {what} of it?"))
+                .hint(format!("sanswire {what}s {first} lists them"))),
+        }
+    }
+
+    /// How it is named in messages.
+    pub(crate) fn named(&self) -> String {
+        format!("{}/{}", self.server.name, self.item)
+    }
+}
+
+/// The entry that a word names, and what stands behind the name. A name itself may hold slashes and dots: the
+/// whole word counts first, then the longest name.
+fn locate<'c, 'w>(
+    configuration: &'c Configuration,
+    word: &'w str,
+) -> Result<(&'c Entry, Option<&'w str>), Failure> {
+    if let Some(entry) = configuration.find(word) {
+        return Ok((entry, None));
+    }
+    let longest = configuration
+        .entries
+        .iter()
+        .filter_map(|entry| {
+            let item = word.strip_prefix(entry.name.as_str())?.strip_prefix(['/', '.'])?;
+            Some((entry, item))
+        })
+        .filter(|(_, item)| !item.is_empty())
+        .max_by_key(|(entry, _)| entry.name.len());
+    match longest {
+        Some((entry, item)) => Ok((entry, Some(item))),
+        None => Err(unknown(configuration, word)),
+    }
+}
+
+/// No server has that name.
+pub(crate) fn unknown(configuration: &Configuration, word: &str) -> Failure {
+    let said = word.split(['/', '.']).next().unwrap_or(word);
+    let known: Vec<String> = configuration.entries.iter().map(|entry| entry.name.clone()).collect();
+    let failure = Failure::not_found(format!("there is no server {said:?}"));
+    match suggestion(said, &known) {
+        Some(meant) => failure.hint(format!("did you mean {meant}? sanswire servers lists all")),
+        None => failure.hint("sanswire servers lists all; a server in no file goes behind --"),
+    }
+}
+
+/// Servers by name, and which of them may be started.
+pub(crate) type Selected = Vec<(String, Result<Server, Failure>)>;
+
+/// The servers that a verb is about: those that are named, or all of our own files. The flag: exactly one was
+/// asked for.
+pub(crate) fn select(
+    context: &Context,
+    names: &[String],
+    reach: &Reach,
+) -> Result<(Selected, bool), Failure> {
+    if reach.is_given() {
+        if let Some(name) = names.first() {
+            return Err(Failure::usage(format!(
+                "{name:?} and a server that is in no file: only one can be meant"
+            )));
+        }
+        let server = Server::in_no_file(context, reach);
+        return Ok((vec![(server.name.clone(), Ok(server))], true));
+    }
+    let configuration = context.configuration()?;
+    let entries: Vec<&Entry> = if names.is_empty() {
+        configuration.own().collect()
+    } else {
+        names
+            .iter()
+            .map(|name| configuration.find(name).ok_or_else(|| unknown(&configuration, name)))
+            .collect::<Result<_, _>>()?
+    };
+    if entries.is_empty() {
+        return Err(Failure::usage("no server of your own is configured")
+            .hint("sanswire servers lists those of other programs; name the one that you mean"));
+    }
+    let found = entries.into_iter().map(|entry| (entry.name.clone(), Server::of_entry(context, entry)));
+    Ok((found.collect(), names.len() == 1))
+}

@@ -1,0 +1,103 @@
+//! `inspect`: everything about one tool.
+
+use sanswire::mcp::types::schema::{JsonTypes, property_types};
+use sanswire::mcp::types::tool::Tool;
+
+use super::tools::Tools;
+use crate::arguments::{description, property_names, signature, suggestion};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::json::pretty;
+use crate::options::Reach;
+use crate::output::table::table;
+use crate::output::{document, escape, json_document};
+use crate::session::Session;
+use crate::target::Target;
+
+/// Shows one tool.
+pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<u8, Failure> {
+    let target = Target::find(context, words, reach, "tool")?;
+    if let Some(word) = target.rest.first() {
+        return Err(Failure::usage(format!("{word:?} is one word too many")));
+    }
+    let session = Session::open(context, &target.server)?;
+    let tools = Tools::of(&session)?;
+    let tool = find(&tools, &target)?;
+    let shown = if context.common.json {
+        json_document(tool.raw())
+    } else {
+        document(&describe(tool, &target.named()))
+    };
+    for note in tool.notes() {
+        context.warn(&format!("{}: {note}", target.named()));
+    }
+    session.close();
+    shown.map(|()| 0)
+}
+
+/// The tool that is meant.
+pub(super) fn find<'t>(tools: &'t Tools, target: &Target) -> Result<&'t Tool, Failure> {
+    if let Some(tool) = tools.all.find(&target.item) {
+        return Ok(tool);
+    }
+    let server = &target.server.name;
+    let aside =
+        tools.all.set_aside_items().iter().find(|aside| aside.what.name.as_ref() == Some(&target.item));
+    if let Some(aside) = aside {
+        return Err(Failure::not_found(format!("{} cannot be used: {}", target.named(), aside.what.reason))
+            .of(server));
+    }
+    let known: Vec<String> = tools.all.items().iter().map(|tool| tool.name().to_owned()).collect();
+    let failure = Failure::not_found(format!("{server} has no tool {:?}", target.item)).of(server);
+    Err(match suggestion(&target.item, &known) {
+        Some(meant) => failure.hint(format!("did you mean {meant}?")),
+        None if known.is_empty() => failure.hint("it lists no tools at all"),
+        None => failure.hint(format!("sanswire tools {server} lists what it has")),
+    })
+}
+
+fn describe(tool: &Tool, named: &str) -> String {
+    let bold = |text: &str| console::style(escape::line(text).into_owned()).bold();
+    let schema = tool.input_schema();
+    let mut text = format!("{}({})\n", bold(named), escape::line(&signature(schema)));
+    let title = tool.display_title();
+    if title != tool.name() {
+        text.push_str(&format!("{}\n", escape::line(&title)));
+    }
+    if let Some(described) = tool.description() {
+        text.push_str(&format!("\n{}\n", escape::text(described.trim())));
+    }
+    if let Some(schema) = schema {
+        let required: Vec<_> =
+            schema.get("required").into_iter().flat_map(|names| names.elements()).collect();
+        let rows: Vec<Vec<String>> = property_names(schema)
+            .into_iter()
+            .map(|name| {
+                let types = property_types(schema, &name).unwrap_or(JsonTypes::ANY);
+                let kind = if types == JsonTypes::ANY { "any".into() } else { types.to_string() };
+                let needed =
+                    required.iter().any(|needed| needed.str().is_some_and(|needed| needed.eq_str(&name)));
+                let described = description(schema, &name).unwrap_or_default();
+                vec![name, kind, if needed { "required" } else { "" }.into(), described]
+            })
+            .collect();
+        if !rows.is_empty() {
+            text.push_str(&format!("\n{}", table(&["argument", "type", "", "description"], rows)));
+        }
+    }
+    let said = tool.annotations();
+    let mut hints = Vec::new();
+    hints.push(if said.read_only { "changes nothing" } else { "may change things" });
+    if !said.read_only {
+        hints.push(if said.destructive { "may destroy" } else { "destroys nothing" });
+        hints.push(if said.idempotent { "twice is once" } else { "twice is not once" });
+    }
+    hints.push(if said.open_world { "reaches outside" } else { "stays inside" });
+    text.push_str(&format!("\nWhat the server says of it: {}.\n", hints.join(", ")));
+    for (title, schema) in [("Input schema", schema), ("Output schema", tool.output_schema())] {
+        if let Some(schema) = schema {
+            text.push_str(&format!("\n{}\n{}\n", bold(title), escape::json(&pretty(schema))));
+        }
+    }
+    text
+}

@@ -1,0 +1,98 @@
+//! The same with several servers at once. One that is dead or slow takes nothing from the others.
+
+use sanswire::jsonrpc::{ObjectWriter, RawJson};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::json::object;
+use crate::options::Reach;
+use crate::output::{json_document, report};
+use crate::server::Server;
+use crate::session::Session;
+use crate::target::select;
+
+/// How many servers are started at the same time.
+const AT_ONCE: usize = 8;
+
+/// What came of each server, in order.
+pub(super) struct Answers<T> {
+    pub(super) of: Vec<(String, T)>,
+    pub(super) failures: Vec<Failure>,
+    /// Exactly one server was asked for.
+    pub(super) single: bool,
+}
+
+/// Starts the servers that are meant and asks each.
+pub(super) fn ask<T: Send>(
+    context: &Context,
+    names: &[String],
+    reach: &Reach,
+    work: impl Fn(&Session<'_>) -> Result<T, Failure> + Sync,
+) -> Result<Answers<T>, Failure> {
+    let (servers, single) = select(context, names, reach)?;
+    let mut answers = Answers { of: Vec::new(), failures: Vec::new(), single };
+    let one = |(name, server): (String, Result<Server, Failure>)| {
+        let answer = server.and_then(|server| Session::open(context, &server)).and_then(|session| {
+            let answer = work(&session);
+            session.close();
+            answer
+        });
+        (name, answer)
+    };
+    let mut servers = servers.into_iter();
+    loop {
+        let group: Vec<_> = servers.by_ref().take(AT_ONCE).collect();
+        if group.is_empty() {
+            break;
+        }
+        let done = std::thread::scope(|scope| {
+            let started: Vec<_> = group.into_iter().map(|server| scope.spawn(|| one(server))).collect();
+            started.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
+        });
+        for (name, answer) in done {
+            match answer {
+                Ok(answer) => answers.of.push((name, answer)),
+                Err(failure) => answers.failures.push(failure.of(&name)),
+            }
+        }
+    }
+    Ok(answers)
+}
+
+impl<T> Answers<T> {
+    /// Reports the failures; gives the exit status.
+    pub(super) fn finish(self, context: &Context) -> u8 {
+        for failure in &self.failures {
+            report(failure, context.common.json, context.common.quiet);
+        }
+        self.failures.first().map_or(0, |failure| failure.status)
+    }
+
+    /// Prints JSON: of the one server that was asked for, or by name.
+    pub(super) fn print_json(&self, json: impl Fn(&T) -> RawJson) -> Result<(), Failure> {
+        if self.single {
+            return match self.of.first() {
+                Some((_, answer)) => json_document(&json(answer)),
+                None => Ok(()),
+            };
+        }
+        json_document(&object(|w: &mut ObjectWriter<'_>| {
+            for (name, answer) in &self.of {
+                w.raw(name, json(answer).view());
+            }
+        }))
+    }
+}
+
+/// The elements of all pages, as they were sent, under one name.
+pub(super) fn merged(pages: &[RawJson], name: &str) -> RawJson {
+    object(|w| {
+        w.array(name, |w| {
+            for page in pages {
+                for item in page.view().get(name).into_iter().flat_map(sanswire::jsonrpc::JsonRef::elements) {
+                    w.raw(item);
+                }
+            }
+        });
+    })
+}

@@ -1,0 +1,46 @@
+//! The verbs, one file each.
+
+mod call;
+mod complete;
+mod doctor;
+mod inspect;
+mod many;
+mod prompts;
+mod resources;
+mod servers;
+mod tools;
+
+use sanswire::client::Peer;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::options::{Cli, Verb};
+use crate::output::escape;
+
+/// Does what was asked for; gives the exit status.
+pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
+    let context = &Context::new(cli.common)?;
+    match cli.verb {
+        Verb::Servers { names, check } => servers::run(context, &names, check),
+        Verb::Tools { servers, reach } => tools::run(context, &servers, &reach),
+        Verb::Inspect { target, reach } => inspect::run(context, &target, &reach),
+        Verb::Call { words, args, out, reach } => {
+            call::run(context, &words, args.as_deref(), out.as_deref(), &reach)
+        }
+        Verb::Resources { servers, reach } => resources::list(context, &servers, &reach),
+        Verb::Read { target, out, reach } => resources::read(context, &target, out.as_deref(), &reach),
+        Verb::Prompts { servers, reach } => prompts::list(context, &servers, &reach),
+        Verb::Prompt { words, reach } => prompts::get(context, &words, &reach),
+        Verb::Complete { words, reach } => complete::run(context, &words, &reach),
+        Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
+        Verb::DemoServer | Verb::Completions { .. } => Ok(0),
+    }
+}
+
+/// A server as it calls itself, and how it speaks: `Thing 1.0, 2025-11-25`. Harmless on a terminal.
+fn introduction(peer: &Peer) -> String {
+    let name = peer.server.title.as_ref().unwrap_or(&peer.server.name);
+    let named = format!("{} {}", escape::line(name), escape::line(&peer.server.version));
+    let named = named.trim();
+    if named.is_empty() { peer.revision.to_string() } else { format!("{named}, {}", peer.revision) }
+}

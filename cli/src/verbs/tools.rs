@@ -1,0 +1,90 @@
+//! `tools`: what there is to call.
+
+use sanswire::client::Peer;
+use sanswire::jsonrpc::RawJson;
+use sanswire::mcp::Method;
+use sanswire::mcp::types::collection::Collection;
+use sanswire::mcp::types::tool::Tool;
+
+use super::introduction;
+use super::many::{self, merged};
+use crate::arguments::signature;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::options::Reach;
+use crate::output::table::summary;
+use crate::output::{document, escape};
+use crate::session::Session;
+
+/// What a server lists.
+pub(super) struct Tools {
+    pub(super) pages: Vec<RawJson>,
+    pub(super) all: Collection<Tool>,
+}
+
+impl Tools {
+    /// Asks a server for its tools.
+    pub(super) fn of(session: &Session<'_>) -> Result<Self, Failure> {
+        let listed = session.list("tools", "tools", true, Method::ToolsList)?;
+        let all = Collection::read(&listed.pages);
+        Ok(Self { pages: listed.pages, all })
+    }
+
+    /// Says which ones cannot be used, and why.
+    pub(super) fn warn(&self, context: &Context, server: &str) {
+        for warning in self.all.warnings() {
+            context.warn(&format!("{server}: {}", warning.what));
+        }
+        for aside in self.all.set_aside_items() {
+            context.warn(&format!("{server}: {}", aside.what));
+        }
+    }
+}
+
+struct Listed {
+    peer: Peer,
+    tools: Tools,
+}
+
+/// Lists the tools of one server or several.
+pub(super) fn run(context: &Context, names: &[String], reach: &Reach) -> Result<u8, Failure> {
+    let answers = many::ask(context, names, reach, |session| {
+        Ok(Listed { peer: session.client.peer().clone(), tools: Tools::of(session)? })
+    })?;
+    if context.common.json {
+        answers.print_json(|listed| merged(&listed.tools.pages, "tools"))?;
+        return Ok(answers.finish(context));
+    }
+    let mut text = String::new();
+    for (name, listed) in &answers.of {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let bold = console::style(escape::line(name)).bold();
+        text.push_str(&format!("{bold} ({})\n", introduction(&listed.peer)));
+        for tool in listed.tools.all.items() {
+            text.push_str(&entry(tool));
+        }
+        if listed.tools.all.items().is_empty() {
+            text.push_str("  no tools\n");
+        }
+    }
+    document(&text)?;
+    for (name, listed) in &answers.of {
+        listed.tools.warn(context, name);
+    }
+    Ok(answers.finish(context))
+}
+
+fn entry(tool: &Tool) -> String {
+    let signature = signature(tool.input_schema());
+    let bold = console::style(escape::line(tool.name())).bold();
+    let mut text = format!("  {bold}({})\n", escape::line(&signature));
+    let described = tool.description().unwrap_or_default();
+    let described = if described.trim().is_empty() { tool.display_title() } else { described };
+    let summary = summary(&described, 100);
+    if !summary.is_empty() && summary != tool.name() {
+        text.push_str(&format!("      {}\n", escape::line(&summary)));
+    }
+    text
+}
