@@ -8,6 +8,7 @@ mod era;
 mod era_on_exchanges;
 mod era_remembered;
 mod framing;
+mod golden;
 mod handshake;
 mod ids;
 mod input_rounds;

@@ -162,7 +162,8 @@ fn modes_that_were_not_declared_are_refused() {
         let sampling = |config: &mut Config| config.capabilities.sampling = true;
         let elicit = "elicitation/create";
         let sample = "sampling/createMessage";
-        let cases: [(&dyn Fn(&mut Config), &str, Value, bool); 11] = [
+        type Case<'a> = (&'a dyn Fn(&mut Config), &'a str, Value, bool);
+        let cases: [Case<'_>; 11] = [
             (&form, elicit, json!({"message": "m"}), true),
             (&form, elicit, json!({"message": "m", "mode": null}), true),
             (&form, elicit, json!({"message": "m", "mode": "form"}), true),

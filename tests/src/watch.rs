@@ -138,8 +138,10 @@ impl<M: Watched> Side<M> {
     pub fn write(&mut self, most: usize, now: Instant) -> Vec<u8> {
         let waiting = self.machine.transmit();
         let len = waiting.len().min(most);
-        let (taken, rest) = (waiting[..len].to_vec(), waiting[len..].to_vec());
-        assert_eq!(self.machine.transmit(), [taken.as_slice(), &rest].concat(), "transmit is not stable");
+        let taken = waiting[..len].to_vec();
+        // Enough of what stays to see that it does stay.
+        let rest = waiting[len..].iter().copied().take(64).collect::<Vec<u8>>();
+        assert!(self.machine.transmit().starts_with(&taken), "transmit is not stable");
         self.machine.handle_written(len, now);
         assert!(self.machine.transmit().starts_with(&rest), "bytes that were not written went away");
         taken

@@ -4,6 +4,7 @@
 #[derive(Debug, Default)]
 pub(super) struct Splitter {
     waiting: Vec<u8>,
+    searched: usize,
 }
 
 impl Splitter {
@@ -11,11 +12,13 @@ impl Splitter {
     pub(super) fn push(&mut self, piece: &[u8]) -> Vec<Vec<u8>> {
         self.waiting.extend_from_slice(piece);
         let mut lines = Vec::new();
-        while let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
-            let mut line: Vec<u8> = self.waiting.drain(..=end).collect();
+        while let Some(end) = self.waiting[self.searched..].iter().position(|byte| *byte == b'\n') {
+            let mut line: Vec<u8> = self.waiting.drain(..=self.searched + end).collect();
             line.pop();
             lines.push(line);
+            self.searched = 0;
         }
+        self.searched = self.waiting.len();
         lines
     }
 }

@@ -1,0 +1,59 @@
+//! The golden rules, over many seeds. A failing seed is printed, and replays with `SANSWIRE_SEED`.
+
+use sanswire::client::Event;
+use sanswire_tests::chaos;
+use sanswire_tests::client::On;
+use sanswire_tests::seed::each_seed;
+
+#[test]
+fn every_accepted_request_ends_once_whatever_happens_on_a_stream() {
+    // Golden rules 1 and 4. P-005 P-117 P-287 P-285
+    each_seed(600, |seed| chaos::torment(&mut chaos::client(On::Line, seed), seed));
+}
+
+#[test]
+fn every_accepted_request_ends_once_whatever_happens_on_exchanges() {
+    // Golden rules 1 and 4. P-006 P-285 P-286
+    each_seed(600, |seed| chaos::torment(&mut chaos::client(On::Exchanges, seed), seed));
+}
+
+#[test]
+fn the_same_calls_give_the_same_bytes() {
+    // Golden rule 6.
+    each_seed(60, |seed| {
+        for on in [On::Line, On::Exchanges] {
+            let run = || {
+                let mut client = chaos::client(on, seed);
+                chaos::torment(&mut client, seed);
+                client.link.report()
+            };
+            assert_eq!(run(), run());
+        }
+    });
+}
+
+#[test]
+fn the_random_runs_reach_what_they_are_meant_to_reach() {
+    let mut seen = [0_usize; 10];
+    for seed in 0..200 {
+        let mut client = chaos::client(if seed % 2 == 0 { On::Line } else { On::Exchanges }, seed);
+        chaos::torment(&mut client, seed);
+        for (_, event) in client.link.events() {
+            let at = match event {
+                Event::Ready(_) => 0,
+                Event::Verdict(_) => 1,
+                Event::Finished { .. } => 2,
+                Event::Progress { .. } => 3,
+                Event::Notification { .. } => 4,
+                Event::PeerRequest { .. } => 5,
+                Event::PeerRequestEnded { .. } => 6,
+                Event::Violation(_) => 7,
+                Event::Closed(_) => 8,
+                _ => 9,
+            };
+            seen[at] += 1;
+        }
+    }
+    assert!(seen[..9].iter().all(|count| *count >= 5), "{seen:?}");
+    assert!(seen[0] >= 50 && seen[2] >= 500, "{seen:?}");
+}
