@@ -3,6 +3,7 @@
 
 mod cancel;
 mod cases;
+mod contract;
 mod deadlines;
 mod era;
 mod era_on_exchanges;
@@ -12,6 +13,7 @@ mod golden;
 mod handshake;
 mod ids;
 mod input_rounds;
+mod limits;
 mod listing;
 mod peer_requests;
 mod progress;
