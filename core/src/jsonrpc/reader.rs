@@ -225,16 +225,18 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     loop {
         at = words::find_quote(bytes, at);
-        let content = bytes.get(start..at).unwrap_or_default();
-        if content.last() != Some(&b'\\') {
-            return at;
-        }
-        let slashes = content.iter().rev().take_while(|b| **b == b'\\').count();
-        if slashes.is_multiple_of(2) || at >= bytes.len() {
+        // In front of an empty string stands its opening quote.
+        if bytes.get(at.wrapping_sub(1)) != Some(&b'\\') || at >= bytes.len() || is_end(bytes, start, at) {
             return at;
         }
         at += 1;
     }
+}
+
+#[inline(never)]
+fn is_end(bytes: &[u8], start: usize, quote: usize) -> bool {
+    let content = bytes.get(start..quote).unwrap_or_default();
+    content.iter().rev().take_while(|b| **b == b'\\').count().is_multiple_of(2)
 }
 
 /// The end of the value that starts at `start`; always beyond `start`, unless the text ends there.
@@ -258,10 +260,14 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 1usize;
     while let Some(b) = bytes.get(at) {
         at += 1;
-        match b {
-            b'"' => at = string_end(bytes, at) + 1,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
+        if *b == b'"' {
+            at = string_end(bytes, at) + 1;
+            continue;
+        }
+        // One bit lies between the two pairs of brackets.
+        match *b | 0x20 {
+            b'{' => depth += 1,
+            b'}' => {
                 depth -= 1;
                 if depth == 0 {
                     return at;

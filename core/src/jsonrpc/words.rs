@@ -122,25 +122,35 @@ pub(super) fn near_quote(bytes: &[u8], start: usize, ascii: bool) -> Result<usiz
 /// Where the next quote at or after `at` stands, or the length of `bytes`.
 #[inline(always)]
 pub(super) fn find_quote(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    if let Some((word, _)) = rest.split_first_chunk::<8>() {
-        let hits = !(differs(u64::from_le_bytes(*word), QUOTES) | LOW7);
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    for word in 0..2 {
+        let Some((next, later)) = rest.split_first_chunk::<8>() else { break };
+        let hits = quotes(u64::from_le_bytes(*next));
         if hits != 0 {
-            return at + first(hits);
+            return at + word * 8 + first(hits);
         }
+        rest = later;
     }
-    find_far_quote(bytes, at)
+    find_far_quote(bytes, bytes.len() - rest.len())
 }
 
 #[inline(never)]
-fn find_far_quote(bytes: &[u8], at: usize) -> usize {
-    find::<64>(
-        bytes,
-        at,
-        |block| holds(block, |b| b == b'"'),
-        |word| !(differs(word, QUOTES) | LOW7),
-        |b| b == b'"',
-    )
+fn find_far_quote(bytes: &[u8], mut at: usize) -> usize {
+    let is_quote = |b| b == b'"';
+    let rest = bytes.get(at..).unwrap_or_default();
+    // Long texts in long strides, when the first one shows that it is one.
+    for block in rest.as_chunks::<128>().0 {
+        if holds(block, is_quote) {
+            break;
+        }
+        at += block.len();
+    }
+    find::<32>(bytes, at, |block| holds(block, is_quote), quotes, is_quote)
+}
+
+#[inline(always)]
+fn quotes(word: u64) -> u64 {
+    !(differs(word, QUOTES) | LOW7)
 }
 
 /// Where the first backslash stands, or the length of `text`.
