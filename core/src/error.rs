@@ -123,6 +123,12 @@ pub enum Violation {
     },
     /// A JSON-RPC batch, which only revision 2025-03-26 has.
     Batch,
+    /// A batch of more than `limit` messages. Behind those only answers to open calls were taken; what else there
+    /// was is dropped.
+    BatchTooLong {
+        /// The limit: [`max_queued_events`](crate::limits::Limits::max_queued_events).
+        limit: usize,
+    },
     /// An answer to a request that was never made. `type_differs`: a request with the same digits is open, but
     /// its id is a number, not a string.
     UnknownResponseId {
@@ -178,6 +184,9 @@ impl fmt::Display for Violation {
                 write!(f, "a message of {len} bytes was skipped; the limit is {limit} (max_message_bytes)")
             }
             Self::Batch => f.write_str("a JSON-RPC batch, which the negotiated revision does not have"),
+            Self::BatchTooLong { limit } => {
+                write!(f, "a batch of more than {limit} messages (max_queued_events); the rest was dropped")
+            }
             Self::UnknownResponseId { type_differs: true, .. } => {
                 f.write_str("an answer whose id is a string, but the request's id was a number")
             }

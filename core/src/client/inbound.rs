@@ -57,20 +57,36 @@ impl Session {
 
     fn batch(&mut self, from: Origin, frame: bytes::Bytes, now: Instant) {
         let depth = self.config.limits.max_json_depth;
-        match jsonrpc::parse_batch(frame, depth) {
-            Ok(batch) => {
-                for element in batch {
-                    if matches!(self.phase, Phase::Closed(_)) {
-                        return;
-                    }
-                    match element {
-                        Ok(message) => self.message(from, message, now),
-                        Err(fault) => self.fault(from, fault, now),
-                    }
-                }
+        let batch = match jsonrpc::parse_batch(frame, depth) {
+            Ok(batch) => batch,
+            Err(fault) => return self.fault(from, fault, now),
+        };
+        // One frame must not make more events and answers than the queues are meant to hold.
+        let limit = self.config.limits.max_queued_events;
+        let mut dropped = false;
+        for (n, element) in batch.enumerate() {
+            if matches!(self.phase, Phase::Closed(_)) {
+                return;
             }
-            Err(fault) => self.fault(from, fault, now),
+            if n >= limit && !element.as_ref().is_ok_and(|message| self.answers_open(message)) {
+                dropped = true;
+                continue;
+            }
+            match element {
+                Ok(message) => self.message(from, message, now),
+                Err(fault) => self.fault(from, fault, now),
+            }
         }
+        if dropped {
+            self.violation(Violation::BatchTooLong { limit });
+        }
+    }
+
+    fn answers_open(&self, message: &Message) -> bool {
+        let (Message::Result { id, .. } | Message::Error { id: Some(id), .. }) = message else {
+            return false;
+        };
+        id.as_i64().and_then(|id| u64::try_from(id).ok()).is_some_and(|id| self.requests.contains(id))
     }
 
     fn message(&mut self, from: Origin, message: Message, now: Instant) {
