@@ -220,36 +220,6 @@ fn an_over_long_line_is_skipped_however_it_arrives() {
 }
 
 #[test]
-fn batches_are_taken_under_their_one_revision_only() {
-    // P-014
-    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let server = Server::legacy(version).with("tools/call", |request, out| {
-            out.raw(format!(
-                "[{}, {}, {}, 7]\n",
-                json!({"jsonrpc": "2.0", "id": 70, "method": "ping"}),
-                json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
-                json!({"jsonrpc": "2.0", "id": request["id"], "result": {"content": [], "n": 1}}),
-            ));
-            out.raw("[]\n");
-            out.after(Duration::from_millis(10)).result(request, json!({"content": [], "n": 2}));
-        });
-        let mut client = legacy(server);
-        let call = client.call();
-        let batches = version == "2025-03-26";
-        assert_eq!(client.complete(call)["n"], if batches { 1 } else { 2 }, "{version}");
-        client.wait_ms(20);
-        assert_eq!(client.notifications().len(), usize::from(batches), "{version}");
-        assert_eq!(client.link.server().responses().len(), usize::from(batches), "{version}");
-        let told = client.violations();
-        assert_eq!(told.len(), 2, "{version}: {told:?}");
-        assert_eq!(told.contains(&Violation::Batch), !batches, "{version}: {told:?}");
-        // P-015
-        assert!(client.link.server().received[0].text.starts_with('{'));
-        client.still_works();
-    }
-}
-
-#[test]
 fn nothing_depends_on_how_the_stream_was_cut() {
     // Golden rule 3.
     let run = |pieces: Pieces, seed: u64| {

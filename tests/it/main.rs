@@ -1,6 +1,7 @@
 //! The one integration binary: scenarios as modules.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
 
+mod batches;
 mod cancel;
 mod cases;
 mod contract;

@@ -1,0 +1,301 @@
+//! Floods up to each limit.
+
+use sanswire::client::{Config, LineConnection, RequestOptions, Start};
+use sanswire::limits::{Limits, MAX_READ_BYTES};
+use sanswire::mcp::{Method, Revision};
+use sanswire::{Instant, Machine};
+use sanswire_tests::seed::Rng;
+
+use crate::counting::{live, peak};
+
+const NOW: Instant = Instant::from_millis(1000);
+const KIB: usize = 1024;
+
+/// A connection, and the bytes that were in use before it.
+struct Flood {
+    machine: LineConnection,
+    before: usize,
+    limit: usize,
+    most: usize,
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.max_message_bytes = 64 * KIB;
+    limits.max_in_flight = 200;
+    limits.max_subscriptions = 20;
+    limits.max_peer_requests = 100;
+    limits.max_queued_out_bytes = 256 * KIB;
+    limits.max_queued_events = 64;
+    limits.max_queued_event_bytes = 256 * KIB;
+    limits.violation_budget = u32::MAX;
+    limits
+}
+
+impl Flood {
+    fn start(revision: Revision, limits: Limits) -> Self {
+        peak();
+        let before = live();
+        let mut config = Config::new("flood", "0");
+        config.start = Start::Pinned(revision);
+        config.capabilities.roots = true;
+        let limit = limits.worst_case_bytes();
+        config.limits = limits;
+        let machine = LineConnection::new(config, [0; 32], NOW).unwrap();
+        let mut flood = Self { machine, before, limit, most: 0 };
+        flood.write_all();
+        let answer = if revision == Revision::V2026_07_28 {
+            r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#.to_owned()
+        } else {
+            format!(r#"{{"protocolVersion":"{revision}","capabilities":{{}},"serverInfo":{{}}}}"#)
+        };
+        flood.read(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{answer}}}\n").as_bytes());
+        while flood.machine.poll_event().is_some() {}
+        flood.write_all();
+        peak();
+        flood
+    }
+
+    fn write_all(&mut self) {
+        while !self.machine.transmit().is_empty() {
+            let len = self.machine.transmit().len();
+            self.machine.handle_written(len, NOW);
+        }
+    }
+
+    /// As a driver does: at most one read's worth at a time, into spare room, while the machine wants it.
+    fn read(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while at < bytes.len() && self.machine.wants_read() {
+            let buffer = self.machine.read_buffer();
+            let room = (buffer.capacity() - buffer.len()).min(MAX_READ_BYTES);
+            assert!(room > 0);
+            let len = room.min(bytes.len() - at);
+            buffer.extend_from_slice(&bytes[at..at + len]);
+            self.machine.handle_read(NOW);
+            at += len;
+            self.check();
+        }
+        at
+    }
+
+    fn check(&mut self) {
+        // What this file itself holds is not counted: it is made before the flood and stays.
+        let held = peak().saturating_sub(self.before);
+        self.most = self.most.max(held);
+        let own = self.machine.retained_bytes();
+        assert!(
+            held <= self.limit,
+            "{held} bytes are held ({own} by its own count), the limits allow {}",
+            self.limit
+        );
+    }
+
+    /// The flood must have been one: at least so many bytes were held at some time.
+    fn over(mut self, at_least: usize) {
+        self.check();
+        assert!(self.most >= at_least, "only {} bytes were ever held", self.most);
+    }
+}
+
+/// Floods a fresh connection, and one that has seen big messages and so reads much at once. The bytes are made
+/// first, so that they are not counted as the machine's.
+fn with(bytes: Vec<u8>, revision: Revision, at_least: usize) {
+    // The first line makes the buffer grow and leaves with it; for the second one as big a buffer is made, and stays.
+    let big = [notification(64 * KIB + 1), notification(20 * KIB)].concat();
+    let mut flood = Flood::start(revision, limits());
+    flood.read(&bytes);
+    flood.over(at_least / 8);
+    let mut flood = Flood::start(revision, limits());
+    flood.read(&big);
+    while flood.machine.poll_event().is_some() {}
+    assert!(flood.machine.read_buffer().capacity() >= MAX_READ_BYTES, "it reads much at once");
+    flood.read(&bytes);
+    flood.over(at_least);
+}
+
+/// A notification of that many bytes.
+fn notification(len: usize) -> Vec<u8> {
+    let head = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":""#;
+    let mut line = head.as_bytes().to_vec();
+    line.resize(len - 3, b'a');
+    line.extend_from_slice(b"\"}}\n");
+    line
+}
+
+pub(crate) fn a_line_without_an_end() {
+    for start in ["", "{\"id\":2,", "{\"x\":\"", "[[[[", "{\"id\":\"", "{\"\\u00"] {
+        let mut bytes = start.as_bytes().to_vec();
+        bytes.resize(4 << 20, b'a');
+        with(bytes, Revision::V2025_11_25, 60 * KIB);
+        with(start.repeat(1 << 18).into_bytes(), Revision::V2025_11_25, 0);
+    }
+}
+
+pub(crate) fn lines_as_long_as_allowed() {
+    for len in [60 * KIB, 64 * KIB - 1, 64 * KIB, 17 * KIB] {
+        with(notification(len).repeat(100), Revision::V2025_11_25, 256 * KIB);
+    }
+}
+
+pub(crate) fn small_notifications_that_nobody_takes() {
+    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+    with(line.repeat(20_000).into_bytes(), Revision::V2025_11_25, 64 * KIB);
+    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n";
+    with(line.repeat(20_000).into_bytes(), Revision::V2026_07_28, 64 * KIB);
+}
+
+pub(crate) fn the_smallest_lines_that_tell_something() {
+    for line in ["1\n", "{\n", "[\n", "{\"id\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}\n"] {
+        with(line.repeat(100_000).into_bytes(), Revision::V2025_11_25, 64 * KIB);
+    }
+    let id = "z".repeat(500);
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"result\":{{}}}}\n");
+    with(line.repeat(10_000).into_bytes(), Revision::V2025_11_25, 64 * KIB);
+}
+
+pub(crate) fn requests_that_nobody_reads() {
+    for size in [10, 1000, 15 * KIB, 17 * KIB, 60 * KIB] {
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let arguments = sanswire_tests::client::json(&format!(r#"{{"x":"{}"}}"#, "a".repeat(size)));
+            let mut limits = limits();
+            limits.max_in_flight = 65_536;
+            let mut flood = Flood::start(revision, limits);
+            let mut accepted = 0;
+            while flood.machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW).is_ok() {
+                accepted += 1;
+                flood.check();
+            }
+            assert!(accepted >= 4, "{accepted}");
+            flood.over(250 * KIB);
+        }
+    }
+}
+
+pub(crate) fn big_requests_that_nobody_answers() {
+    for size in [10 * KIB, 60 * KIB] {
+        let arguments = sanswire_tests::client::json(&format!(r#"{{"x":"{}"}}"#, "a".repeat(size)));
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let mut flood = Flood::start(revision, limits());
+            while flood.machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW).is_ok() {
+                flood.write_all();
+                flood.check();
+            }
+            flood.over(10 * KIB);
+        }
+    }
+}
+
+pub(crate) fn small_requests_that_nobody_answers() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut flood = Flood::start(revision, limits());
+        let options = RequestOptions::default();
+        while flood.machine.request(Method::PromptsList, None, &options, NOW).is_ok() {
+            flood.write_all();
+            flood.check();
+        }
+        flood.over(KIB);
+    }
+}
+
+pub(crate) fn pings_to_an_application_that_cannot_write() {
+    for line in [
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".to_owned(),
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}\n", "i".repeat(500)),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}\n".to_owned(),
+    ] {
+        let bytes = line.repeat(50_000).into_bytes();
+        let mut flood = Flood::start(Revision::V2025_11_25, limits());
+        assert_eq!(flood.read(&bytes), bytes.len(), "a client reads on");
+        flood.over(256 * KIB);
+    }
+}
+
+pub(crate) fn requests_of_the_servers_with_long_ids() {
+    let id = "i".repeat(500);
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"roots/list\",\"params\":{{}}}}\n");
+    let bytes = line.repeat(1000).into_bytes();
+    let mut flood = Flood::start(Revision::V2025_11_25, limits());
+    let mut rest = bytes.as_slice();
+    while !rest.is_empty() {
+        let taken = flood.read(rest);
+        rest = &rest[taken..];
+        while flood.machine.poll_event().is_some() {}
+    }
+    flood.over(64 * KIB);
+}
+
+/// Under the one revision that has batches, a message holds as many messages as it has room for.
+pub(crate) fn batches_as_long_as_allowed() {
+    for element in [
+        "1",
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/message"}"#,
+        r#"{"jsonrpc":"2.0","id":900,"result":{}}"#,
+    ] {
+        for len in [64 * KIB, 1 << 20] {
+            let mut limits = limits();
+            limits.max_message_bytes = len;
+            limits.max_queued_event_bytes = 4 * KIB;
+            limits.max_queued_out_bytes = 4 * KIB;
+            let count = (len - 2) / (element.len() + 1);
+            let bytes = format!("[{}]\n", vec![element; count].join(",")).into_bytes();
+            let mut flood = Flood::start(Revision::V2025_03_26, limits);
+            flood.read(&bytes);
+            flood.over(len);
+        }
+    }
+}
+
+/// Everything above, mixed.
+pub(crate) fn random_runs() {
+    let lines: Vec<Vec<u8>> = [
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n".to_owned(),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".to_owned(),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n".to_owned(),
+        "junk\n".to_owned(),
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":\"{}\"}}\n",
+            "p".repeat(50 * KIB)
+        ),
+        format!("{}\n", "q".repeat(100 * KIB)),
+    ]
+    .into_iter()
+    .map(String::into_bytes)
+    .collect();
+    let arguments = sanswire_tests::client::json(&format!(r#"{{"x":"{}"}}"#, "a".repeat(3000)));
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed);
+        let revision = *rng.pick(&[Revision::V2025_03_26, Revision::V2026_07_28]);
+        let mut flood = Flood::start(revision, limits());
+        for _ in 0..400 {
+            match rng.below(8) {
+                0 => {
+                    let len = flood.machine.transmit().len() / 2;
+                    flood.machine.handle_written(len, NOW);
+                }
+                1 => {
+                    let _ = flood.machine.poll_event();
+                }
+                2..=3 => {
+                    let options = RequestOptions::default();
+                    let _ = flood.machine.call_tool("echo", Some(&arguments), &options, NOW);
+                }
+                4 => {
+                    let open = flood.machine.session().in_flight();
+                    let answer =
+                        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{}}}}\n", rng.below(open + 5));
+                    flood.read(answer.as_bytes());
+                }
+                _ => {
+                    let line = rng.pick(&lines);
+                    flood.read(line);
+                }
+            }
+            flood.check();
+        }
+        flood.over(0);
+    }
+}

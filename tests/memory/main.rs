@@ -1,0 +1,37 @@
+//! Golden rule 5: whatever a peer and an application do, a connection holds no more bytes than its limits say. A
+//! binary of its own, since it counts every allocation of the process; one scenario at a time.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
+
+mod counting;
+mod floods;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+fn main() {
+    let scenarios: [(&str, fn()); 11] = [
+        ("a_line_without_an_end", floods::a_line_without_an_end),
+        ("lines_as_long_as_allowed", floods::lines_as_long_as_allowed),
+        ("small_notifications_that_nobody_takes", floods::small_notifications_that_nobody_takes),
+        ("the_smallest_lines_that_tell_something", floods::the_smallest_lines_that_tell_something),
+        ("requests_that_nobody_reads", floods::requests_that_nobody_reads),
+        ("big_requests_that_nobody_answers", floods::big_requests_that_nobody_answers),
+        ("small_requests_that_nobody_answers", floods::small_requests_that_nobody_answers),
+        ("pings_to_an_application_that_cannot_write", floods::pings_to_an_application_that_cannot_write),
+        ("requests_of_the_servers_with_long_ids", floods::requests_of_the_servers_with_long_ids),
+        ("batches_as_long_as_allowed", floods::batches_as_long_as_allowed),
+        ("random_runs", floods::random_runs),
+    ];
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    for (name, scenario) in scenarios {
+        if wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str())) {
+            scenario();
+            report(name);
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test binary without a harness says itself what it did")]
+fn report(name: &str) {
+    eprintln!("memory {name} ... ok");
+}
