@@ -26,7 +26,6 @@ fn a_cancel_ends_the_request_at_once_and_names_it() {
         client.wait_ms(10);
         let request = client.last("tools/call");
         if client.on == On::Exchanges && era == Era::Modern {
-            // P-148
             assert_eq!(client.link.server().closed_streams, [request.stream.unwrap()]);
             assert_eq!(client.count("notifications/cancelled"), 0);
         } else {

@@ -132,7 +132,7 @@ fn b_55_capability_without_handler() {
 
 #[test]
 fn b_55_on_a_modern_session_nothing_is_answered() {
-    // P-022 P-120 P-021
+    // P-022 P-120
     on_both_links(|on| {
         let mut client = Client::modern(on);
         let requests = ["elicitation/create", "sampling/createMessage", "roots/list", "no/such", "ping"];

@@ -48,7 +48,7 @@ fn remembered_modern_that_has_become_legacy_is_corrected() {
 
 #[test]
 fn remembered_legacy_that_refuses_the_handshake_is_asked_what_it_is() {
-    // P-065 P-066
+    // P-065
     on_both_links(|on| {
         let mut client = Client::start(on, remembering(Verdict::Legacy), Server::modern());
         assert_eq!(client.until_ready().era, Era::Modern);

@@ -18,7 +18,6 @@ fn legacy(server: Server) -> Client {
 
 #[test]
 fn b_03_banner_before_reply() {
-    // P-116 P-118
     let mut client =
         Client::start(On::Line, remembering(Verdict::Legacy), replay(include_bytes!("../cases/b-03.bin")));
     client.until_ready();

@@ -48,7 +48,6 @@ fn the_opening_is_initialize_then_initialized_then_requests() {
 
 #[test]
 fn what_the_server_says_of_itself_is_told() {
-    // P-037
     on_both_links(|on| {
         let client = Client::legacy(on);
         let peer = client.peer().unwrap();
@@ -199,5 +198,35 @@ fn a_refused_handshake_ends_with_the_servers_word() {
         let mut client = Client::start(on, legacy(), server);
         let reason = client.until_closed();
         assert!(matches!(&reason, CloseReason::Refused { error, .. } if error.code == -32000), "{reason:?}");
+    });
+}
+
+#[test]
+fn what_the_server_calls_itself_changes_nothing() {
+    // P-047
+    on_both_links(|on| {
+        let run = |info: serde_json::Value| {
+            let server = Server::legacy("2025-11-25").with("initialize", move |request, out| {
+                let mut result = initialize_result("2025-11-25");
+                result["serverInfo"] = info.clone();
+                out.result(request, result);
+            });
+            let mut client = Client::ready(on, legacy(), server);
+            let call = client.call();
+            client.complete(call);
+            client.still_works();
+            let received = &client.link.server().received;
+            received.iter().map(|received| received.text.clone()).collect::<Vec<_>>()
+        };
+        let usual = run(json!({"name": "old", "version": "1"}));
+        for info in [
+            json!({"name": "claude", "version": "0.0.1"}),
+            json!({}),
+            json!(null),
+            json!([1]),
+            json!({"name": 7}),
+        ] {
+            assert_eq!(run(info), usual);
+        }
     });
 }

@@ -35,7 +35,7 @@ fn accept() -> InputAnswer {
 
 #[test]
 fn the_answers_go_back_under_their_keys_in_a_new_request() {
-    // P-321 P-325 P-477 P-307 P-310
+    // P-321 P-325 P-477 P-310
     on_both_links(|on| {
         let requests = json!({
             "e": {"method": "elicitation/create", "params": {"message": "name?", "requestedSchema": {}}},

@@ -57,7 +57,7 @@ fn names(listed: &Listed) -> Vec<String> {
 
 #[test]
 fn cursors_are_followed_whatever_they_look_like() {
-    // P-255 P-256 P-257 P-258 P-361
+    // P-255 P-256 P-257 P-258
     on_both_links(|on| {
         let cursors = ["", " ", "0", "null", "a\"b\\c/é🦀\u{0}\n", "eyJhIjoxfQ=="];
         let mut pages: Vec<Value> = cursors
@@ -121,7 +121,6 @@ fn a_cursor_that_repeats_goes_on_until_a_cap() {
 
 #[test]
 fn a_page_that_fails_leaves_what_was_listed() {
-    // P-274 P-259
     on_both_links(|on| {
         let mut client = paged(on, vec![page(&["a"], Some(json!("gone")))]);
         client.link.server_mut().on("tools/list", |request, out| match request["params"].get("cursor") {
@@ -136,7 +135,7 @@ fn a_page_that_fails_leaves_what_was_listed() {
 
 #[test]
 fn a_whole_listing_is_kept_as_briefly_as_its_strictest_page_allows() {
-    // P-263 P-264 P-270
+    // P-264
     on_both_links(|on| {
         let mut strict = page(&["b"], Some(json!("2")));
         strict["ttlMs"] = json!(10);
@@ -166,6 +165,7 @@ fn a_whole_listing_is_kept_as_briefly_as_its_strictest_page_allows() {
 
 #[test]
 fn all_four_lists_count_their_own_items() {
+    // P-361
     on_both_links(|on| {
         for (method, member) in [
             (Method::ToolsList, "tools"),

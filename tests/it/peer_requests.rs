@@ -74,7 +74,7 @@ fn a_ping_is_answered_at_once_under_its_id() {
 
 #[test]
 fn a_declared_request_is_told_and_takes_one_answer() {
-    // P-364 P-383 P-399 P-401
+    // P-364 P-383 P-399
     on_both_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, "e", "elicitation/create", json!({"message": "name?", "requestedSchema": {}}));

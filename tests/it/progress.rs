@@ -42,7 +42,7 @@ fn b_49_progress_after_reply() {
 
 #[test]
 fn a_report_is_told_with_its_total_and_words() {
-    // P-280 P-283
+    // P-283
     on_both_links(|on| {
         for mut client in [Client::legacy(on), Client::modern(on)] {
             let (call, id) = open_call(&mut client);

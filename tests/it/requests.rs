@@ -74,7 +74,6 @@ fn every_request_has_a_progress_token_of_its_own() {
 
 #[test]
 fn parameters_arrive_as_they_were_given() {
-    // P-037
     everywhere(|mut client| {
         let params = r#"{"name":"echo","arguments":{"n":1.0,"e":"\u00e9\/","x":[]},"unknown":{"a":null}}"#;
         client.request(Method::ToolsCall, Some(params));
@@ -158,7 +157,7 @@ fn what_cannot_be_sent_is_refused_and_changes_nothing() {
 
 #[test]
 fn methods_of_another_revision_or_direction_are_refused() {
-    // P-016 P-088
+    // P-088
     everywhere(|mut client| {
         let revision = client.link.session().revision().unwrap();
         let options = RequestOptions::default();
@@ -216,7 +215,6 @@ fn capabilities_and_identity_of_one_request_are_its_own() {
 
 #[test]
 fn a_log_level_of_the_connection_goes_with_every_request() {
-    // P-329
     on_both_links(|on| {
         let mut config = config();
         config.log_level = Some(LogLevel::Debug);
@@ -240,7 +238,7 @@ fn a_legacy_request_carries_no_modern_metadata() {
 
 #[test]
 fn the_peers_errors_stay_what_they_are() {
-    // P-010 P-031 P-345 P-246
+    // P-010 P-031
     everywhere(|mut client| {
         let text =
             r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32002,"message":"no é","data":{"uri":"a:b"}}}"#;
@@ -294,7 +292,7 @@ fn a_request_never_completes_a_call() {
 
 #[test]
 fn many_requests_at_once_each_get_their_own_answer() {
-    // P-007 P-051
+    // P-007
     everywhere(|mut client| {
         client.link.server_mut().on("tools/call", |request, out| {
             let n = request["params"]["arguments"]["n"].as_u64().unwrap();

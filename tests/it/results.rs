@@ -59,6 +59,24 @@ fn kinds_of_extensions_that_nobody_declared_are_invalid() {
 }
 
 #[test]
+fn an_extension_that_only_the_client_declares_changes_nothing() {
+    // P-069 P-071
+    on_both_links(|on| {
+        let mut config = sanswire_tests::client::config();
+        let extensions = sanswire_tests::client::json(r#"{"com.example/tasks":{"a":1}}"#);
+        config.capabilities.extensions = Some(sanswire::mcp::types::lifecycle::RawCapabilities(extensions));
+        let mut client = Client::ready(on, config, sanswire_tests::peer::Server::modern());
+        client.still_works();
+        let meta = client.last("tools/list").message["params"]["_meta"].clone();
+        let declared = &meta["io.modelcontextprotocol/clientCapabilities"];
+        assert_eq!(*declared, json!({"extensions": {"com.example/tasks": {"a": 1}}}));
+        let outcome = result_of(&mut client, "tools/call", json!({"resultType": "task", "taskId": "t"}));
+        assert!(matches!(outcome, Outcome::Invalid(Violation::UnknownResultType { .. })), "{outcome:?}");
+        client.still_works();
+    });
+}
+
+#[test]
 fn input_is_asked_for_in_answer_to_three_methods_only() {
     // P-308
     on_both_links(|on| {
@@ -93,7 +111,6 @@ fn a_legacy_result_has_no_kind() {
 
 #[test]
 fn unknown_members_of_a_result_stay_readable() {
-    // P-037
     on_both_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/call", |request, out| {
@@ -127,7 +144,6 @@ fn an_empty_array_for_an_object_is_taken_and_told_once() {
 
 #[test]
 fn too_long_an_answer_fails_its_own_call() {
-    // P-186
     on_both_links(|on| {
         let mut config = sanswire_tests::client::config();
         config.limits.max_message_bytes = 8192;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Outcome, RequestHandle, RequestOptions};
+use sanswire::client::{Outcome, RequestHandle, RequestOptions, params};
 use sanswire::error::{ApiError, Violation};
 use sanswire::mcp::Method;
 use sanswire_tests::client::{Client, On, config, json, on_both_links};
@@ -13,8 +13,9 @@ const TAG: &str = "io.modelcontextprotocol/subscriptionId";
 const LISTEN: &str = "subscriptions/listen";
 
 fn listen(client: &mut Client) -> (RequestHandle, Value) {
+    let filter = params::listen(&json(r#"{"toolsListChanged":true}"#));
     let request =
-        client.request(Method::SubscriptionsListen, Some(r#"{"notifications":{"toolsListChanged":true}}"#));
+        client.link.request(Method::SubscriptionsListen, Some(filter), &RequestOptions::default()).unwrap();
     client.wait_ms(5);
     (request, client.last(LISTEN).message["id"].clone())
 }
@@ -26,7 +27,7 @@ fn changed(tag: Option<&Value>) -> Value {
 
 #[test]
 fn the_acknowledgement_and_what_follows_belong_to_the_subscription() {
-    // P-122 P-297 P-299 P-302
+    // P-122 P-297
     on_both_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
@@ -79,7 +80,7 @@ fn a_subscription_knows_no_deadline() {
 
 #[test]
 fn a_change_outside_every_subscription_is_delivered_and_flagged_once() {
-    // P-048 P-122
+    // P-122
     on_both_links(|on| {
         let mut client = Client::modern(on);
         listen(&mut client);
@@ -100,7 +101,6 @@ fn a_change_outside_every_subscription_is_delivered_and_flagged_once() {
 
 #[test]
 fn a_tag_that_names_no_subscription_is_dropped() {
-    // P-306 P-298
     on_both_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
@@ -120,7 +120,6 @@ fn a_tag_that_names_no_subscription_is_dropped() {
 
 #[test]
 fn a_subscription_ends_by_its_result() {
-    // P-303 P-304
     on_both_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
@@ -160,7 +159,7 @@ fn a_subscription_ends_by_the_servers_cancel() {
 
 #[test]
 fn a_client_ends_a_subscription_by_a_cancel() {
-    // P-306 P-123
+    // P-123
     on_both_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
@@ -179,7 +178,7 @@ fn a_client_ends_a_subscription_by_a_cancel() {
 
 #[test]
 fn a_stream_that_breaks_loses_the_subscription_only() {
-    // P-129 P-150
+    // P-150
     let mut client = Client::modern(On::Exchanges);
     let (request, _) = listen(&mut client);
     client.end_during(LISTEN, sanswire_tests::peer::End::Broken);
@@ -210,7 +209,6 @@ fn subscriptions_have_a_limit_of_their_own() {
 
 #[test]
 fn log_messages_and_progress_need_no_tag() {
-    // P-305 P-329
     on_both_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/call", |request, out| {
@@ -228,7 +226,7 @@ fn log_messages_and_progress_need_no_tag() {
 
 #[test]
 fn what_only_clients_or_other_revisions_send_is_a_violation() {
-    // P-023 P-088
+    // P-088
     on_both_links(|on| {
         let mut client = Client::modern(on);
         for method in

@@ -277,9 +277,15 @@ fn check_wire(client: &Client) {
                 }
             }
             (None, id) => {
-                assert!(!modern || !asked.is_empty(), "{}", received.text);
+                assert!(!modern, "a modern client answers nothing: {}", received.text);
                 assert!(id.is_some_and(|id| !id.is_null()), "{}", received.text);
                 assert!(message.get("result").is_some() != message.get("error").is_some());
+                if let Some(error) = message.get("error") {
+                    let code = error["code"].as_i64().expect("a code");
+                    assert!([-1, -32600, -32601, -32602, -32603].contains(&code), "{}", received.text);
+                    let said = error["message"].as_str().expect("a sentence");
+                    assert!((1..80).contains(&said.len()) && !said.contains('\n'), "{said:?}");
+                }
             }
         }
     }
