@@ -80,7 +80,13 @@ impl Shared {
         now: Instant,
         until: Option<Instant>,
     ) -> (Locked<'a>, Instant) {
+        state.delivered = false;
         self.flush(&mut state, now);
+        // What left, or could not, may be all that somebody waits for: nothing more may come to end a poll.
+        self.deliver(&mut state, now);
+        if state.delivered {
+            return (state, now);
+        }
         let wake: &Wake = if lead == Lead::Watcher { &self.watch_wake } else { &self.lead_wake };
         let deadline = match (state.machine.poll_timeout(), until) {
             (Some(a), Some(b)) => Some(a.min(b)),

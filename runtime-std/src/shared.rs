@@ -64,6 +64,8 @@ pub(crate) struct State {
     pub(crate) output: Option<Arc<Output>>,
     /// The server reads no more.
     output_broken: bool,
+    /// Events were handed out since a leader's turn began.
+    pub(crate) delivered: bool,
     pub(crate) stderr_open: bool,
     pub(crate) ring: Ring,
     pub(crate) calls: Calls,
@@ -117,6 +119,7 @@ impl Shared {
             input_open: true,
             output: Some(Arc::new(parts.output)),
             output_broken: false,
+            delivered: false,
             stderr_open: parts.stderr.is_some(),
             ring: Ring::default(),
             calls: Calls::default(),
@@ -267,6 +270,7 @@ impl Shared {
     /// Hands every event to whom it belongs.
     pub(crate) fn deliver(&self, state: &mut State, now: Instant) {
         while let Some(event) = state.machine.poll_event() {
+            state.delivered = true;
             match event {
                 Event::Finished { request, outcome } => {
                     if let Some(thread) = state.calls.finish(request, outcome) {
