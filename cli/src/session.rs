@@ -174,10 +174,11 @@ impl<'a> Session<'a> {
     fn ended(&self, mut failure: Failure) -> Failure {
         signals::settle();
         if failure.code == "connection_lost" {
-            if let Some(exit) = self.client.exit() {
+            let exit = self.client.close();
+            if exit.status.is_some() {
                 failure.message.push_str(&format!("; the server {exit}"));
             }
-            failure.stderr = Some(self.client.stderr_tail()).filter(|tail| !tail.trim().is_empty());
+            failure.stderr = Some(exit.stderr_tail).filter(|tail| !tail.trim().is_empty());
         }
         self.failure(failure)
     }

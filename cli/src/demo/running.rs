@@ -18,11 +18,21 @@ pub(super) struct Running {
 
 #[derive(Default)]
 struct Table {
-    /// By request id; true once it was cancelled.
-    calls: BTreeMap<RequestId, bool>,
+    /// By request id.
+    calls: BTreeMap<RequestId, State>,
     /// By the id of the question; `None` while it is open.
     questions: BTreeMap<RequestId, Option<Answer>>,
     last_question: i64,
+    /// The input is over: nobody answers any more.
+    deaf: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Runs,
+    Cancelled,
+    /// Its answer is being written.
+    Answered,
 }
 
 /// The client's answer to a question.
@@ -50,21 +60,30 @@ impl Running {
         if table.calls.len() >= MAX_RUNNING {
             return Err(Refused::TooMany);
         }
-        table.calls.insert(id.clone(), false);
+        table.calls.insert(id.clone(), State::Runs);
         Ok(())
     }
 
-    /// The call is over. False if it was cancelled: then it gets no answer.
-    pub(super) fn end(&self, id: &RequestId) -> bool {
-        let was = self.table().calls.remove(id);
+    /// The call is over: `answer` is given, unless it was cancelled.
+    pub(super) fn end(&self, id: &RequestId, answer: impl FnOnce()) {
+        let claimed = match self.table().calls.get_mut(id) {
+            Some(state @ State::Runs) => {
+                *state = State::Answered;
+                true
+            }
+            _ => false,
+        };
+        if claimed {
+            answer();
+        }
+        self.table().calls.remove(id);
         self.changed.notify_all();
-        was == Some(false)
     }
 
     /// The client does not want the call any more.
     pub(super) fn cancel(&self, id: &RequestId) {
-        if let Some(cancelled) = self.table().calls.get_mut(id) {
-            *cancelled = true;
+        if let Some(state @ State::Runs) = self.table().calls.get_mut(id) {
+            *state = State::Cancelled;
         }
         self.changed.notify_all();
     }
@@ -74,7 +93,7 @@ impl Running {
         let until = Instant::now() + time;
         let mut table = self.table();
         loop {
-            if table.calls.get(id) != Some(&false) {
+            if table.calls.get(id) != Some(&State::Runs) {
                 return true;
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -90,7 +109,8 @@ impl Running {
         let mut table = self.table();
         table.last_question += 1;
         let id = RequestId::from(format!("ask-{}", table.last_question).as_str());
-        table.questions.insert(id.clone(), None);
+        let answer = table.deaf.then(|| Err(gone()));
+        table.questions.insert(id.clone(), answer);
         id
     }
 
@@ -111,7 +131,7 @@ impl Running {
                 return table.questions.remove(question).flatten();
             }
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || table.calls.get(call) != Some(&false) {
+            if left.is_zero() || table.calls.get(call) != Some(&State::Runs) {
                 table.questions.remove(question);
                 return None;
             }
@@ -123,8 +143,9 @@ impl Running {
     pub(super) fn drain(&self, time: Duration) {
         let until = Instant::now() + time;
         let mut table = self.table();
+        table.deaf = true;
         for answer in table.questions.values_mut() {
-            answer.get_or_insert(Err(ErrorObject::new(0, "the client is gone")));
+            answer.get_or_insert_with(|| Err(gone()));
         }
         self.changed.notify_all();
         while !table.calls.is_empty() {
@@ -135,4 +156,8 @@ impl Running {
             table = self.changed.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+fn gone() -> ErrorObject {
+    ErrorObject::new(0, "its input is over")
 }

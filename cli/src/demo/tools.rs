@@ -87,11 +87,11 @@ pub(super) fn beside(call: Exchange, work: fn(&Exchange) -> Option<String>) {
     let own = std::sync::Arc::clone(&call);
     let run = move |call: &Exchange| {
         let said = work(call);
-        if call.server.running.end(&call.id)
-            && let Some(said) = said
-        {
-            say(call, &said, false);
-        }
+        call.server.running.end(&call.id, || {
+            if let Some(said) = said {
+                say(call, &said, false);
+            }
+        });
     };
     if std::thread::Builder::new().spawn(move || run(&own)).is_err() {
         run(&call);

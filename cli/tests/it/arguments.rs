@@ -1,0 +1,120 @@
+use crate::home::{Home, run};
+
+const OPEN: &str = r#"[{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"}}}}]"#;
+
+/// The shell server that keeps the line of the call.
+fn called(home: &Home, words: &[&str]) -> String {
+    let keep = "printf '%s\\n' \"$line\" >line.txt";
+    let mut all = vec!["call", "t"];
+    all.extend(words);
+    home.run_fake(&all, &[("TOOLS", OPEN), ("ON_CALL", keep)]).ok();
+    let line = home.read("work/line.txt");
+    let (_, arguments) = line.split_once("\"arguments\":").unwrap();
+    arguments.trim_end().strip_suffix("}}").unwrap().split("}}").next().unwrap().to_owned()
+}
+
+fn sent(words: &[&str]) -> serde_json::Value {
+    let home = Home::new();
+    home.write("work/text.txt", "12");
+    home.write("work/value.json", "{\"a\": [1]}\n");
+    let keep = "printf '%s\\n' \"$line\" >line.txt";
+    let mut all = vec!["call", "t"];
+    all.extend(words);
+    home.run_fake(&all, &[("TOOLS", OPEN), ("ON_CALL", keep)]).ok();
+    let line: serde_json::Value = serde_json::from_str(&home.read("work/line.txt")).unwrap();
+    line["params"]["arguments"].clone()
+}
+
+#[test]
+fn every_form_arrives_as_it_was_meant() {
+    for (words, value) in [
+        (&["n=1", "s=1"][..], r#"{"n":1,"s":"1"}"#),
+        (&["s:=1"], r#"{"s":1}"#),
+        (&["n=@text.txt", "s=@text.txt"], r#"{"n":12,"s":"12"}"#),
+        (&["s:=@value.json"], r#"{"s":{"a":[1]}}"#),
+        (&["--args", r#"{"n":1,"x":[null]}"#], r#"{"n":1,"x":[null]}"#),
+        (&["--args", "@value.json", "n=2"], r#"{"a":[1],"n":2}"#),
+        (&[], "{}"),
+    ] {
+        let value: serde_json::Value = serde_json::from_str(value).unwrap();
+        assert_eq!(sent(words), value, "{words:?}");
+    }
+}
+
+#[test]
+fn numbers_keep_their_digits() {
+    let home = Home::new();
+    let sent = called(&home, &["n=12345678901234567890123"]);
+    assert!(sent.contains("12345678901234567890123"), "{sent}");
+}
+
+#[test]
+fn args_come_from_standard_input_when_asked() {
+    let home = Home::new();
+    let mut command = home.command(&["call", "demo/add", "--args", "-", "--json"]);
+    command.env("X", "y");
+    let ran = run(command, r#"{"a":1,"b":2.5}"#);
+    assert_eq!(ran.json()["structuredContent"]["sum"], 3.5);
+}
+
+#[test]
+fn what_is_wrong_with_arguments_is_said_before_the_call() {
+    let home = Home::new();
+    for (words, says) in [
+        (&["call", "demo/add", "a=one", "b=2"][..], "a must be number"),
+        (&["call", "demo/add", "a=1"], "needs b (number)"),
+        (&["call", "demo/add", "a=1", "b=2", "bb=3"], "has no argument \"bb\""),
+        (&["call", "demo/add", "a=1", "a=2", "b=3"], "a is given twice"),
+        (&["call", "demo/echo", "text"], "is no argument"),
+        (&["call", "demo/echo", "text=@nowhere"], "nowhere cannot be read"),
+        (&["call", "demo/echo", "--args", "[]"], "--args is an array"),
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.stderr.contains(says), "{ran:?}");
+    }
+    let hint = home.run(&["call", "demo/echo", "text=@somebody"]).stderr;
+    assert!(hint.contains("text:='\"@somebody\"'"), "{hint}");
+}
+
+#[test]
+fn b_111_words_behind_the_dashes_are_taken_as_they_are() {
+    let home = Home::new();
+    let odd = [
+        "--config=dev env.json",
+        "",
+        "it's",
+        r"back\ slash",
+        "a\"b",
+        "tab\tend",
+        "|",
+        "*",
+        "~",
+        "$HOME",
+        "--json",
+    ];
+    let keep = home.write(
+        "with space/keep args.sh",
+        "for word; do printf '%s\\n' \"$word\"; done >args.txt\n. \"$FAKE\"\n",
+    );
+    let mut words = vec!["call", "t", "--", "sh", keep.to_str().unwrap()];
+    words.extend(odd);
+    let mut command = home.command(&words);
+    command.env("FAKE", home.path.join("fake.sh"));
+    assert_eq!(run(command, "").ok(), "ok\n");
+    assert_eq!(home.read("work/args.txt"), odd.map(|word| format!("{word}\n")).concat());
+}
+
+#[test]
+fn b_111_a_command_in_a_file_is_one_program_and_never_split() {
+    let home = Home::new();
+    home.configure(r#"{"one":{"command":"sh -c true"},"list":{"command":["sh","-c","exit 7"]}}"#);
+    let ran = home.run(&["call", "one/t"]);
+    assert_eq!(ran.status, 4);
+    assert!(
+        ran.stderr.contains("no program sh -c true") && ran.stderr.contains("words of their own"),
+        "{ran:?}"
+    );
+    let ran = home.run(&["call", "list/t"]);
+    assert!(ran.stderr.contains("exited with status 7"), "{ran:?}");
+}

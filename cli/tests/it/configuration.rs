@@ -1,0 +1,188 @@
+use crate::home::{Home, run};
+
+/// A server that keeps its arguments and a variable.
+const KEEP: &str = r#"for word; do printf '%s\n' "$word"; done >args.txt
+printf '%s\n' "${V-unset}" "${SECRET-unset}" >env.txt
+pwd >cwd.txt
+set --
+. "$FAKE"
+"#;
+
+fn home_with(entry: &str) -> Home {
+    let home = Home::new();
+    home.write("keep.sh", KEEP);
+    let keep = home.path.join("keep.sh");
+    home.configure(&entry.replace("KEEP", keep.to_str().unwrap()));
+    home
+}
+
+fn call(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> crate::home::Ran {
+    let mut command = home.command(&[&["call", "s/t"], words].concat());
+    command.env("FAKE", home.path.join("fake.sh")).envs(variables.iter().copied());
+    run(command, "")
+}
+
+#[test]
+fn b_109_references_are_put_in_once_where_the_documentation_says() {
+    let home = home_with(
+        r#"{"s":{"command":"sh","args":["KEEP","${VAR}","${NOPE:-d e}","$VAR","$${VAR}","a${VAR}b"],"env":{"V":"<${VAR}>"}}}"#,
+    );
+    let value = "sp ace \"q\" ${OTHER} 'x' *";
+    assert_eq!(call(&home, &[], &[("VAR", value), ("OTHER", "no")]).ok(), "ok\n");
+    let expected = format!("{value}\nd e\n$VAR\n${{VAR}}\na{value}b\n");
+    assert_eq!(home.read("work/args.txt"), expected);
+    assert_eq!(home.read("work/env.txt"), format!("<{value}>\nunset\n"));
+}
+
+#[test]
+fn b_109_an_unset_variable_is_an_error_that_names_it_and_the_file() {
+    let home = home_with(r#"{"s":{"command":"sh","args":["KEEP"],"env":{"V":"${API_TOKEN}"}}}"#);
+    let ran = call(&home, &[], &[]);
+    assert_eq!(ran.status, 1);
+    for part in ["API_TOKEN", "config/sanswire/config.json", "env.V", "${API_TOKEN:-…}"] {
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+    }
+    assert!(!home.path.join("work/args.txt").exists());
+    // It is nobody else's concern.
+    assert_eq!(home.run(&["call", "demo/echo", "text=x"]).ok(), "x\n");
+}
+
+#[test]
+fn b_109_elsewhere_the_text_stays_and_a_warning_names_the_place() {
+    let home = home_with(
+        r#"{"s":{"command":"${SHELL_}","cwd":"${DIR}"},"w":{"url":"https://${HOST}","headers":{"A":"${T}"}}}"#,
+    );
+    let ran = home.run(&["servers"]);
+    for place in ["command", "cwd", "url", "headers"] {
+        assert!(ran.stderr.contains(&format!(": {place} stays as it is written")), "{place}: {ran:?}");
+    }
+    let ran = call(&home, &[], &[("SHELL_", "sh")]);
+    assert!(ran.stderr.contains("${"), "{ran:?}");
+    assert_eq!(home.run(&["servers", "--quiet"]).stderr, "");
+}
+
+#[test]
+fn files_may_hold_comments_and_trailing_commas_and_say_where_they_are_wrong() {
+    let home = home_with("{}");
+    home.write(
+        "config/sanswire/config.json",
+        "{ // mine\n \"mcpServers\": { /* two */ \"s\": {\"command\": \"true\",}, },\n}",
+    );
+    assert!(home.run(&["servers"]).ok().contains("true"));
+    home.write("config/sanswire/config.json", "{\n  \"mcpServers\": {\n    \"s\" {}\n}}");
+    let ran = home.run(&["servers"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("config.json:3:9: not JSON"), "{ran:?}");
+    assert_eq!(home.run(&["--config", "nowhere.json", "servers"]).status, 1);
+    let other = home.write("other.json", r#"{"mcpServers":{"mine":{"command":"true"}}}"#);
+    assert!(home.run(&["--config", other.to_str().unwrap(), "servers"]).ok().contains("mine"));
+}
+
+#[test]
+fn members_and_options_decide_folder_environment_and_patience() {
+    let home = home_with(
+        r#"{"s":{"command":"sh","args":["KEEP"],"cwd":"sub","env":{"V":1},"inherit_env":"list","timeout":0.5}}"#,
+    );
+    std::fs::create_dir_all(home.path.join("config/sanswire/sub")).unwrap();
+    let fake = home.path.join("fake.sh");
+    let given = format!("FAKE={}", fake.display());
+    let ran = call(&home, &["--env", &given], &[("SECRET", "leaks")]);
+    assert_eq!(ran.ok(), "ok\n");
+    assert_eq!(home.read("config/sanswire/sub/env.txt"), "1\nunset\n");
+    let ran = call(
+        &home,
+        &["--env", &given, "--env", "V=2", "--inherit-env", "all", "--cwd", "."],
+        &[("SECRET", "leaks")],
+    );
+    assert_eq!(ran.ok(), "ok\n");
+    assert_eq!(home.read("work/env.txt"), "2\nleaks\n");
+    let slow = call(&home, &["--env", &given, "--env", "ON_CALL=sleep 5"], &[]);
+    assert_eq!(slow.status, 4, "{slow:?}");
+    assert!(slow.stderr.contains("0.5 s"), "{slow:?}");
+}
+
+#[test]
+fn the_era_is_remembered_and_what_proves_wrong_is_forgotten() {
+    let home = Home::new();
+    let traced = |extra: &[&str], variables: &[(&str, &str)]| {
+        let words = [&["call", "t", "--trace", "t.jsonl"], extra].concat();
+        assert_eq!(home.run_fake(&words, variables).ok(), "ok\n");
+        home.read("work/t.jsonl").lines().next().unwrap().to_owned()
+    };
+    assert!(traced(&[], &[]).contains("server/discover"));
+    assert!(traced(&[], &[]).contains("\"initialize\""));
+    assert!(traced(&["--era", "legacy"], &[]).contains("\"initialize\""));
+    let ran = home.run_fake(&["call", "t", "--era", "modern"], &[]);
+    assert_eq!(ran.status, 4, "{ran:?}");
+    assert_eq!(home.run(&["--era", "old", "servers"]).status, 1);
+}
+
+#[test]
+fn other_programs_files_are_shown_and_start_only_when_named() {
+    let home = Home::new();
+    home.write("keep.sh", KEEP);
+    let keep = home.path.join("keep.sh").display().to_string();
+    let fake = home.path.join("fake.sh").display().to_string();
+    let entry =
+        |args: &str| format!(r#"{{"command":"sh","args":["{keep}",{args}],"env":{{"FAKE":"{fake}"}}}}"#);
+    let work = home.path.join("work").display().to_string();
+    home.write(
+        ".claude.json",
+        &format!(
+            r#"{{"mcpServers":{{"user":{},"same":{}}},"projects":{{"{work}":{{"mcpServers":{{"local":{}}}}}}}}}"#,
+            entry(r#""${VAR}","${NOPE:-d}","${NOPE}""#),
+            entry(r#""claude""#),
+            entry(r#""l""#)
+        ),
+    );
+    home.write(
+        "config/Claude/claude_desktop_config.json",
+        &format!(r#"{{"mcpServers":{{"desk":{}}}}}"#, entry(r#""${VAR}""#)),
+    );
+    home.write(
+        ".cursor/mcp.json",
+        &format!(
+            r#"{{"mcpServers":{{"same":{},"cur":{},"web":{{"url":"https://x"}}}}}}"#,
+            entry(r#""cursor""#),
+            entry(r#""${env:VAR}","${userHome}","${VAR}""#)
+        ),
+    );
+    let shown = home.run(&["servers"]).ok();
+    for part in [
+        "user",
+        "local",
+        "desk",
+        "cur",
+        "same@cursor",
+        "claude-desktop (~/config/",
+        "not supported yet",
+        "demo",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // None of them is meant where none is named.
+    assert!(home.run(&["tools"]).ok().starts_with("demo"));
+    assert!(!home.path.join("work/args.txt").exists());
+    let home_path = home.path.display().to_string();
+    for (name, args) in [
+        ("user", "v\nd\n${NOPE}\n".to_owned()),
+        ("local", "l\n".into()),
+        ("desk", "${VAR}\n".into()),
+        ("cur", format!("v\n{home_path}\n${{VAR}}\n")),
+        ("same", "claude\n".into()),
+        ("same@cursor", "cursor\n".into()),
+    ] {
+        let mut command = home.command(&["call", name, "t"]);
+        command.env("VAR", "v").env("SECRET", "leaks");
+        let ran = run(command, "");
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, "ok\n"), "{name}: {ran:?}");
+        assert_eq!(home.read("work/args.txt"), args, "{name}");
+        assert_eq!(home.read("work/env.txt"), "unset\nunset\n", "{name}");
+        let warned = ran.stderr.contains("the variable NOPE is not set");
+        assert_eq!(warned, name == "user", "{ran:?}");
+    }
+    home.write(".cursor/mcp.json", "{");
+    let ran = home.run(&["call", "demo/echo", "text=x"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "x\n"));
+    assert!(ran.stderr.contains(".cursor/mcp.json:1:2: not JSON"), "{ran:?}");
+}

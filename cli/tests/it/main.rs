@@ -1,0 +1,16 @@
+//! The binary itself, run as its users run it, in homes of its own.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "in a test nothing may be missing")]
+
+mod arguments;
+mod configuration;
+mod demo;
+mod doctor;
+mod exit_codes;
+mod home;
+mod lists;
+mod output;
+mod readme;
+mod secrets;
+mod signals;
+mod trust;

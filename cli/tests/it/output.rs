@@ -1,0 +1,200 @@
+use std::fs;
+
+use crate::home::{Home, run};
+
+#[test]
+fn json_is_exactly_what_the_server_sent() {
+    let result = r#"{ "content" : [],"x":1.0, "y":"\u00e9\/", "_meta":{"k":12345678901234567890} }"#;
+    let ran = Home::new().run_fake(&["call", "t", "--json"], &[("CALL", &format!("\"result\":{result}"))]);
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, &*format!("{result}\n"), ""));
+}
+
+#[test]
+fn b_45_structured_content_is_shown_where_there_is_no_other() {
+    for (result, shown) in [
+        (r#"{"content":[],"structuredContent":{"a": 1}}"#, "{\"a\": 1}\n"),
+        (r#"{"structuredContent":[1,2]}"#, "[1,2]\n"),
+        (r#"{"content":[],"structuredContent":0}"#, "0\n"),
+        (r#"{"content":[],"structuredContent":null}"#, "null\n"),
+        (r#"{"content":[{"type":"text","text":"hi"}],"structuredContent":{"a":1}}"#, "hi\n"),
+        (r#"{"content":[]}"#, ""),
+    ] {
+        let ran = Home::new().run_fake(&["call", "t"], &[("CALL", &format!("\"result\":{result}"))]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, shown), "{result}: {ran:?}");
+    }
+    let ran = Home::new().run_fake(&["call", "t"], &[("CALL", "\"result\":{}")]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    assert!(ran.stderr.contains("warning: fake.sh") || ran.stderr.contains("neither content"), "{ran:?}");
+}
+
+const BLOCKS: &str = r#""result":{"content":[
+{"type":"text","text":"one"},
+{"type":"image","mimeType":"image/jpeg","data":"/9j/4A=="},
+{"type":"audio","mimeType":"audio/wav","data":"UklGRg=="},
+{"type":"resource","resource":{"uri":"file:///x","mimeType":"application/pdf","blob":"JVBERg=="}},
+{"type":"resource","resource":{"uri":"file:///t","text":"inside"}},
+{"type":"resource_link","uri":"file:///l","name":"link\u001b[2J"},
+{"type":"image","mimeType":"image/png"},
+{"type":"hologram","x":1}]}"#;
+
+#[test]
+fn every_kind_of_block_has_a_line() {
+    let call = BLOCKS.replace('\n', "");
+    let shown = Home::new().run_fake(&["call", "t"], &[("CALL", &call)]).ok();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "one",
+            "[image image/jpeg, 4 bytes; --out DIR saves it]",
+            "[audio audio/wav, 4 bytes; --out DIR saves it]",
+            "[resource application/pdf, 4 bytes; --out DIR saves it]",
+            "inside",
+            "[resource link\\x1b[2J: file:///l]",
+            "[unusable block image: it has no data]",
+            r#"{"type":"image","mimeType":"image/png"}"#,
+            "[block of unknown type hologram]",
+            r#"{"type":"hologram","x":1}"#,
+        ]
+    );
+}
+
+#[test]
+fn out_saves_binary_content_with_the_right_endings_and_overwrites_nothing() {
+    let home = Home::new();
+    let call = BLOCKS.replace('\n', "");
+    let shown = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &call)]).ok();
+    assert!(shown.contains("saved as got/t.jpg]") && shown.contains("saved as got/t.wav]"), "{shown}");
+    assert_eq!(fs::read(home.path.join("work/got/t.jpg")).unwrap(), b"\xff\xd8\xff\xe0");
+    assert_eq!(home.read("work/got/t.pdf"), "%PDF");
+    home.write("work/got/t-2.jpg", "mine");
+    let ran = home.run_fake(&["call", "t", "--json", "--out", "got"], &[("CALL", &call)]);
+    assert!(ran.json()["content"].is_array());
+    assert_eq!(ran.stderr, "got/t-3.jpg\ngot/t-2.wav\ngot/t-2.pdf\n");
+    assert_eq!(home.read("work/got/t-2.jpg"), "mine");
+}
+
+#[test]
+fn out_never_leaves_its_folder() {
+    let home = Home::new();
+    let tools = r#"[{"name":"../../../evil","inputSchema":{"type":"object"}}]"#;
+    let call = r#""result":{"content":[{"type":"image","mimeType":"../../x/../png","data":"aGk="}]}"#;
+    home.run_fake(&["call", "../../../evil", "--out", "got"], &[("TOOLS", tools), ("CALL", call)]).ok();
+    let names: Vec<_> =
+        fs::read_dir(home.path.join("work/got")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["evil.bin"]);
+    let bad = r#""result":{"content":[{"type":"image","mimeType":"image/png","data":"$$"}]}"#;
+    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", bad)]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("not in Base64"), "{ran:?}");
+}
+
+const STEERING: &str = "\\u001b[31mred\\u0007\\u009b2J\\u202egpj";
+
+#[test]
+fn b_03_no_control_character_of_a_server_reaches_what_we_format() {
+    let home = Home::new();
+    let tools = format!(
+        r#"[{{"name":"t{STEERING}","description":"d{STEERING}","inputSchema":{{"type":"object","properties":{{"p{STEERING}":{{"type":"string"}}}}}}}}]"#
+    );
+    let failing = format!(r#""result":{{"content":[{{"type":"text","text":"{STEERING}"}}],"isError":true}}"#);
+    let refusing = format!(r#""error":{{"code":1,"message":"{STEERING}"}}"#);
+    let noisy = "printf '\\033[31mnoise\\033]0;title\\007\\n'; printf '\\033[31mnoise\\n' >&2";
+    for ran in [
+        home.run_fake(&["tools"], &[("TOOLS", &tools)]),
+        home.run_fake(&["inspect", "t\u{1b}[31mred\u{7}\u{9b}2J\u{202e}gpj"], &[("TOOLS", &tools)]),
+        home.run_fake(&["call", "t"], &[("CALL", &failing)]),
+        home.run_fake(&["call", "t"], &[("CALL", &refusing)]),
+        home.run_fake(&["call", "t", "--json"], &[("CALL", &refusing)]),
+        home.run_fake(&["doctor"], &[("ON_START", noisy)]),
+        home.run_fake(&["call", "t"], &[("ON_START", noisy), ("ON_CALL", "exit 1")]),
+    ] {
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains("red") || all.contains("noise"), "{ran:?}");
+        assert!(!all.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{ran:?}");
+    }
+}
+
+#[test]
+fn text_goes_into_a_pipe_as_it_came_and_harmless_onto_a_terminal() {
+    let call = format!(r#""result":{{"content":[{{"type":"text","text":"{STEERING}"}}]}}"#);
+    let home = Home::new();
+    let ran = home.run_fake(&["call", "t"], &[("CALL", &call)]);
+    assert_eq!(ran.stdout, "\u{1b}[31mred\u{7}\u{9b}2J\u{202e}gpj\n");
+    let Some(terminal) = Terminal::find() else { return };
+    for words in ["call t", "--json call t"] {
+        let words = format!("{} {words} -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
+        let seen = terminal.run(&home, &words, &[("CALL", &call)], "");
+        assert!(seen.contains("red"), "{seen:?}");
+        assert!(!seen.contains("\u{1b}[31m") && !seen.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_terminal_gets_a_spinner_and_a_bar_after_a_moment_and_nothing_before() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_sanswire");
+    let quick = terminal.run(&home, &format!("{program} call demo/echo text=hello"), &[], "");
+    assert_eq!(quick.replace('\r', ""), "hello\n");
+    let slow = terminal.run(&home, &format!("{program} call demo/slow seconds=1"), &[("TERM", "xterm")], "");
+    assert!(slow.contains("step 5 of 10") && slow.contains("%"), "{slow:?}");
+    let silent = home.run(&["call", "demo/slow", "seconds=0.6"]);
+    assert_eq!(silent.stderr, "");
+}
+
+#[test]
+fn no_color_is_honoured() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = Home::new();
+    let words = format!("{} tools demo", env!("CARGO_BIN_EXE_sanswire"));
+    assert!(terminal.run(&home, &words, &[("TERM", "xterm")], "").contains("\u{1b}[1m"));
+    assert!(!terminal.run(&home, &words, &[("TERM", "xterm"), ("NO_COLOR", "1")], "").contains('\u{1b}'));
+}
+
+#[test]
+fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = Home::new();
+    for era in ["legacy", "modern"] {
+        let words = format!("{} call demo/ask --era {era}", env!("CARGO_BIN_EXE_sanswire"));
+        let seen = terminal.run(&home, &words, &[("TERM", "xterm")], "\rAda\r");
+        assert!(
+            seen.contains("demo asks: What is your name?") && seen.contains("Hello, Ada!"),
+            "{era}: {seen:?}"
+        );
+    }
+    let ran = home.run(&["call", "demo/ask"]);
+    assert_eq!(ran.status, 5);
+    assert!(ran.stderr.contains("takes none"), "{ran:?}");
+}
+
+/// The `script` program of util-linux, which runs a command on a terminal.
+pub(crate) struct Terminal;
+
+impl Terminal {
+    pub(crate) fn find() -> Option<Self> {
+        let found = std::process::Command::new("script").arg("--version").output();
+        let found = found.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("util-linux"));
+        if !found {
+            eprintln!("skipped: there is no script program to make a terminal with");
+        }
+        found.then_some(Self)
+    }
+
+    /// What is seen; the status is lost.
+    pub(crate) fn run(&self, home: &Home, line: &str, variables: &[(&str, &str)], keys: &str) -> String {
+        let mut command = std::process::Command::new("script");
+        command
+            .args(["-q", "-e", "-E", "never", "-c", line, "/dev/null"])
+            .current_dir(home.path.join("work"))
+            .env("HOME", &home.path)
+            .env("XDG_CONFIG_HOME", home.path.join("config"))
+            .env("XDG_STATE_HOME", home.path.join("state"))
+            .env_remove("NO_COLOR")
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/sh")
+            .envs(variables.iter().copied());
+        run(command, keys).stdout
+    }
+}

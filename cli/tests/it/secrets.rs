@@ -1,0 +1,66 @@
+use crate::home::{Home, run};
+
+const SECRET: &str = "s3cr3t-\"quoted\"-value";
+
+#[test]
+fn b_99_secrets_of_the_configuration_are_nowhere_to_be_seen() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    let quoted = SECRET.replace('"', "\\\"");
+    home.configure(&format!(
+        r#"{{"s":{{"command":"sh","args":["{fake}","-e","API_KEY={quoted}","--token","{quoted}","${{FROM_ENV}}"],
+            "env":{{"TOKEN":"{quoted}"}}}},
+           "missing":{{"command":"/nowhere","args":["--api-key={quoted}"],"env":{{"TOKEN":"{quoted}"}}}},
+           "dies":{{"command":"sh","args":["-c","echo key is $TOKEN >&2; exit 1"],"env":{{"TOKEN":"{quoted}"}}}}}}"#
+    ));
+    let echo = r#"call="\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"token $(printf %s "$TOKEN" | sed 's/"/\\"/g') and $(printf %s "$TOKEN" | base64)\"}]}""#;
+    let noisy = "printf 'token %s\\n' \"$TOKEN\" >&2";
+    let mut all = String::new();
+    for words in [
+        &["call", "s/t", "--trace", "trace.jsonl", "--json"][..],
+        &["servers"],
+        &["servers", "--check"],
+        &["servers", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["call", "missing/t"],
+        &["call", "missing/t", "--json"],
+        &["call", "dies/t"],
+        &["call", "dies/t", "--json"],
+    ] {
+        let mut command = home.command(words);
+        command.env("ON_CALL", echo).env("ON_START", noisy).env("FROM_ENV", SECRET);
+        let ran = run(command, "");
+        // The result of a call is the user's own.
+        if !words.contains(&"s/t") {
+            all.push_str(&ran.stdout);
+        } else {
+            assert!(ran.stdout.contains("s3cr3t"), "{ran:?}");
+        }
+        all.push_str(&ran.stderr);
+    }
+    let trace = home.read("work/trace.jsonl");
+    all.push_str(&trace);
+    for spelling in ["s3cr3t", "quoted", "czNjcjN0LSJxdW90ZWQiLXZhbHVl"] {
+        let seen: Vec<&str> = all.lines().filter(|line| line.contains(spelling)).collect();
+        assert!(seen.is_empty(), "{spelling}: {seen:#?}");
+    }
+    assert!(all.contains("token ***") && all.contains("--token"), "{all}");
+    for line in trace.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(
+            line["at"].is_number() && line["server"] == "s" && line["message"]["jsonrpc"] == "2.0",
+            "{line}"
+        );
+        assert!(["sent", "received"].contains(&line["direction"].as_str().unwrap()), "{line}");
+    }
+}
+
+#[test]
+fn a_trace_shows_lines_that_are_no_json_too() {
+    let home = Home::new();
+    home.run_fake(&["call", "t", "--trace", "t.jsonl"], &[("ON_START", "echo not json")]).ok();
+    assert!(home.read("work/t.jsonl").contains("\"text\":\"not json\""));
+    let ran = home.run(&["call", "demo/echo", "text=x", "--trace", "/nowhere/t"]);
+    assert_eq!(ran.status, 1);
+}

@@ -1,0 +1,80 @@
+use crate::home::{Home, run};
+use crate::output::Terminal;
+
+fn project(file: &str) -> Home {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh");
+    home.write(
+        &format!("work/{file}"),
+        &format!(r#"{{"mcpServers":{{"p":{{"command":"sh","args":["{}"],"env":{{"ON_START":"touch started"}}}}}}}}"#, fake.display()),
+    );
+    home
+}
+
+const FILES: [&str; 3] = [".sanswire.json", ".mcp.json", ".cursor/mcp.json"];
+
+#[test]
+fn a_server_of_a_project_does_not_start_unasked() {
+    for file in FILES {
+        let home = project(file);
+        assert!(home.run(&["servers"]).ok().contains("not allowed yet"), "{file}");
+        for words in [&["call", "p/t"][..], &["tools", "p"], &["doctor", "p"], &["servers", "--check", "p"]] {
+            let ran = home.run(words);
+            assert_eq!(ran.status, 1, "{file}: {ran:?}");
+        }
+        let ran = home.run(&["call", "p/t", "--json"]);
+        assert_eq!(ran.error()["code"], "not_trusted");
+        assert!(!home.path.join("work/started").exists(), "{file}");
+        // Once, and only once.
+        assert_eq!(home.run(&["call", "p/t", "--trust"]).ok(), "ok\n");
+        assert_eq!(home.run(&["call", "p/t"]).status, 1);
+    }
+}
+
+#[test]
+fn the_file_is_found_from_below_and_the_server_starts_in_its_folder() {
+    let home = project(".sanswire.json");
+    std::fs::create_dir_all(home.path.join("work/a/b")).unwrap();
+    let mut command = home.command(&["call", "p/t", "--trust"]);
+    command.current_dir(home.path.join("work/a/b"));
+    assert_eq!(run(command, "").ok(), "ok\n");
+    assert!(home.path.join("work/started").exists());
+}
+
+#[test]
+fn the_answer_holds_until_the_file_changes() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = project(".mcp.json");
+    let words = format!("{} call p/t", env!("CARGO_BIN_EXE_sanswire"));
+    let refused = terminal.run(&home, &words, &[], "n\r");
+    assert!(refused.contains("with ON_START='touch started'"), "{refused:?}");
+    assert!(
+        refused.contains("has not been allowed") && !home.path.join("work/started").exists(),
+        "{refused:?}"
+    );
+    let allowed = terminal.run(&home, &words, &[], "y\r");
+    assert!(allowed.contains("fake.sh") && allowed.ends_with("ok\r\n"), "{allowed:?}");
+    assert_eq!(home.run(&["call", "p/t"]).ok(), "ok\n");
+    let text = home.read("work/.mcp.json").replace("touch started", "touch other");
+    home.write("work/.mcp.json", &text);
+    assert_eq!(home.run(&["call", "p/t"]).status, 1);
+    assert!(!home.path.join("work/other").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_for_the_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    home.run(&["call", "demo/echo", "text=x", "--trace", "t.jsonl"]).ok();
+    let verdict =
+        std::fs::read_dir(home.path.join("state/sanswire/verdicts")).unwrap().next().unwrap().unwrap();
+    for path in [verdict.path(), home.path.join("work/t.jsonl")] {
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{}",
+            path.display()
+        );
+    }
+}
