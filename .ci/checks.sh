@@ -11,7 +11,12 @@ check_versions() {
     nproc 2>/dev/null || true
 }
 
-check_fetch() { retry 280 cargo fetch --locked; }
+# The fuzz targets are a workspace of their own, with a lock file of its own. It goes stale when a dependency comes
+# into the workspace, which is said here and not after half an hour.
+check_fetch() {
+    retry 280 cargo fetch --locked
+    retry 280 cargo fetch --locked --manifest-path fuzz/Cargo.toml
+}
 
 check_format() { cargo fmt --all --check; }
 
