@@ -142,9 +142,6 @@ impl Shared {
         let mut leading = Leading { shared: self, has: false };
         let mut state = state;
         loop {
-            if let Some(outcome) = state.calls.take_finished(request) {
-                return self.leave(leading, state, request, Waited::Finished(outcome));
-            }
             if let Some(on_progress) = progress.as_deref_mut()
                 && let Some(reports) = state.calls.take_progress(request)
             {
@@ -154,6 +151,9 @@ impl Shared {
                 state = self.lock();
                 now = self.clock.now();
                 continue;
+            }
+            if let Some(outcome) = state.calls.take_finished(request) {
+                return self.leave(leading, state, request, Waited::Finished(outcome));
             }
             if until.is_some_and(|until| until <= now) {
                 return self.leave(leading, state, request, Waited::NotYet);

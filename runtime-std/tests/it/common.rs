@@ -1,0 +1,103 @@
+//! What the tests share.
+
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Failed, Trial};
+use sanswire_std::sanswire::client::{Outcome, RequestOptions};
+use sanswire_std::sanswire::jsonrpc::RawJson;
+use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
+use sanswire_std::{Client, Command, ConnectOptions};
+
+/// Longer than anything here should take on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// The list of a module's tests.
+macro_rules! trials {
+    ($($name:ident),+ $(,)?) => {
+        pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
+            vec![$(crate::common::trial(stringify!($name), $name)),+]
+        }
+    };
+}
+pub(crate) use trials;
+
+pub(crate) fn trial(name: &'static str, test: fn()) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok::<(), Failed>(())
+    })
+}
+
+/// A server that is this program.
+pub(crate) fn child(arguments: &[&str]) -> Command {
+    Command::new(std::env::current_exe().unwrap()).arg("--child").args(arguments.iter().copied())
+}
+
+/// A server that is a shell script; `$CHILD` in it starts this program as a server.
+pub(crate) fn shell(script: &str) -> Command {
+    let program = std::env::current_exe().unwrap().into_os_string().into_string().unwrap();
+    Command::new("/bin/sh").arg("-c").arg(script.replace("$CHILD", &format!("{program} --child")))
+}
+
+pub(crate) fn options() -> ConnectOptions {
+    ConnectOptions::new("test", "0")
+}
+
+pub(crate) fn connect(arguments: &[&str]) -> Client {
+    Client::connect(&child(arguments), options()).unwrap()
+}
+
+pub(crate) fn no_options() -> RequestOptions {
+    RequestOptions::default()
+}
+
+pub(crate) fn raw(text: &str) -> RawJson {
+    RawJson::parse_str(text).unwrap()
+}
+
+/// The outcome of a tool.
+pub(crate) fn outcome(client: &Client, tool: &str, arguments: &str) -> Outcome {
+    client.call_tool(tool, Some(&raw(arguments)), &no_options()).unwrap()
+}
+
+/// The text that a tool gives.
+pub(crate) fn tool(client: &Client, tool: &str, arguments: &str) -> String {
+    text_of(outcome(client, tool, arguments))
+}
+
+pub(crate) fn text_of(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Complete(result) => CallToolResult::new(result).text(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits until `done`; panics after [`LONG`].
+pub(crate) fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Runs `work`, which must not take longer than `bound`.
+pub(crate) fn within<T>(bound: Duration, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let result = work();
+    let took = started.elapsed();
+    assert!(took < bound, "took {took:?}, not within {bound:?}");
+    result
+}
+
+/// Whether a process runs: a zombie does not.
+pub(crate) fn runs(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    !matches!(state, Some('Z' | 'X') | None)
+}
+
+pub(crate) fn kill(pid: u32) {
+    let status = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    assert!(status.success());
+}

@@ -1,0 +1,49 @@
+//! Tests of the blocking client against real processes and sockets. The servers are this program itself, started
+//! with `--child`; see `child`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that unwraps fails, which is what it is for"
+)]
+
+mod child;
+mod common;
+mod errors;
+mod flow;
+mod input;
+mod parent;
+mod processes;
+mod sharing;
+mod sockets;
+mod stopping;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("--child") => {
+            child::serve(&arguments.collect::<Vec<_>>());
+            ExitCode::SUCCESS
+        }
+        Some("--parent") => {
+            parent::run();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            let mut arguments = libtest_mimic::Arguments::from_args();
+            // Most of them wait, few of them work.
+            arguments.test_threads = arguments.test_threads.or(Some(4));
+            let trials = [
+                errors::trials(),
+                flow::trials(),
+                input::trials(),
+                processes::trials(),
+                sharing::trials(),
+                sockets::trials(),
+                stopping::trials(),
+            ];
+            libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How a server is stopped.
+
+use std::time::Duration;
+
+use sanswire_std::sanswire::client::Outcome;
+use sanswire_std::sanswire::error::{ApiError, CloseReason};
+use sanswire_std::sanswire::mcp::Method;
+use sanswire_std::{Client, Ended, StopLadder};
+
+use crate::common::{
+    LONG, child, connect, eventually, no_options, options, raw, runs, shell, tool, trials, within,
+};
+
+trials!(
+    p_126_a_server_that_ends_with_its_stdin_is_not_signalled,
+    p_126_a_server_that_ignores_the_end_is_terminated,
+    h_123_h_126_a_server_that_ignores_everything_is_gone_within_the_bound,
+    grandchildren_are_gone_too,
+    h_124_closing_twice_returns_the_first_result,
+    closing_from_two_threads_at_once,
+    the_last_clone_closes,
+    open_calls_are_cancelled_by_close,
+    a_call_in_another_thread_is_cancelled_by_close,
+    a_server_that_takes_its_time_is_waited_for,
+    what_waits_leaves_before_the_end,
+);
+
+fn quick() -> sanswire_std::ConnectOptions {
+    let mut options = options();
+    options.stop =
+        StopLadder::new(Duration::from_millis(100), Duration::from_millis(200), Duration::from_secs(5));
+    options
+}
+
+fn p_126_a_server_that_ends_with_its_stdin_is_not_signalled() {
+    let client = connect(&[]);
+    let pid = client.pid().unwrap();
+    let exit = within(LONG, || client.close());
+    assert_eq!((exit.ended, exit.status.unwrap().code()), (Ended::OnEof, Some(0)));
+    assert!(!runs(pid));
+    assert_eq!(client.is_closed(), Some(CloseReason::Local));
+}
+
+fn p_126_a_server_that_ignores_the_end_is_terminated() {
+    let client = Client::connect(&child(&["ignore-eof"]), quick()).unwrap();
+    let pid = client.pid().unwrap();
+    let exit = within(LONG, || client.close());
+    assert_eq!(exit.ended, Ended::OnTerm);
+    assert_eq!(exit.to_string(), "was ended by signal 15 (SIGTERM)");
+    assert!(exit.took >= Duration::from_millis(100), "{:?}", exit.took);
+    assert!(!runs(pid));
+}
+
+fn h_123_h_126_a_server_that_ignores_everything_is_gone_within_the_bound() {
+    let client = Client::connect(&shell("trap '' TERM; exec $CHILD ignore-eof"), quick()).unwrap();
+    let pid = client.pid().unwrap();
+    let exit = within(LONG, || client.close());
+    assert_eq!(exit.ended, Ended::OnKill);
+    assert!(exit.took >= Duration::from_millis(300) && exit.took < Duration::from_secs(5), "{:?}", exit.took);
+    assert!(!runs(pid));
+}
+
+fn grandchildren_are_gone_too() {
+    let client = Client::connect(&child(&[]), quick()).unwrap();
+    // It ignores SIGTERM and holds stdout open.
+    let grandchild: u32 = tool(&client, "grandchild", "{}").parse().unwrap();
+    assert!(runs(grandchild));
+    let exit = within(LONG, || client.close());
+    assert_eq!(exit.ended, Ended::OnEof);
+    eventually("the grandchild is gone", || !runs(grandchild));
+}
+
+fn h_124_closing_twice_returns_the_first_result() {
+    let client = connect(&[]);
+    let first = client.close();
+    assert_eq!(client.close(), first);
+    assert_eq!(client.exit(), Some(first));
+    assert_eq!(client.call(Method::ToolsList, None, &no_options()), Err(ApiError::Closed));
+}
+
+fn closing_from_two_threads_at_once() {
+    let client = Client::connect(&child(&["ignore-eof"]), quick()).unwrap();
+    let other = client.clone();
+    let thread = std::thread::spawn(move || other.close());
+    let mine = within(LONG, || client.close());
+    assert_eq!(thread.join().unwrap(), mine);
+}
+
+fn the_last_clone_closes() {
+    let client = connect(&[]);
+    let pid = client.pid().unwrap();
+    let clone = client.clone();
+    drop(client);
+    assert_eq!(tool(&clone, "echo", r#"{"text":"a"}"#), "a");
+    drop(clone);
+    assert!(!runs(pid));
+}
+
+fn open_calls_are_cancelled_by_close() {
+    let client = connect(&[]);
+    let held = client.start(Method::ToolsCall, Some(raw(r#"{"name":"hold"}"#)), &no_options()).unwrap();
+    client.close();
+    assert_eq!(held.wait(), Outcome::Cancelled);
+}
+
+fn a_call_in_another_thread_is_cancelled_by_close() {
+    let client = connect(&[]);
+    let other = client.clone();
+    let thread = std::thread::spawn(move || other.call_tool("hold", None, &no_options()));
+    eventually("it is held", || tool(&client, "held", "{}") == "1");
+    within(LONG, || client.close());
+    assert_eq!(thread.join().unwrap(), Ok(Outcome::Cancelled));
+}
+
+fn a_server_that_takes_its_time_is_waited_for() {
+    let client = connect(&["dawdle=500"]);
+    let exit = within(LONG, || client.close());
+    assert_eq!(exit.ended, Ended::OnEof);
+    assert!(exit.took >= Duration::from_millis(400), "{:?}", exit.took);
+}
+
+fn what_waits_leaves_before_the_end() {
+    let client = connect(&[]);
+    let cork = client.cork();
+    let text = "x".repeat(1_000_000);
+    // More than a pipe holds.
+    let held = client
+        .start(
+            Method::ToolsCall,
+            Some(raw(&format!(r#"{{"name":"complain","arguments":{{"text":"{text}"}}}}"#))),
+            &no_options(),
+        )
+        .unwrap();
+    let exit = within(LONG, || client.close());
+    drop((cork, held));
+    assert!(exit.stderr_tail.contains("xxxx"), "{} bytes", exit.stderr_tail.len());
+}
