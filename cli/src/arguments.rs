@@ -239,7 +239,7 @@ pub(crate) fn signature(schema: Option<JsonRef<'_>>) -> String {
         let needed = required.iter().any(|needed| needed.str().is_some_and(|needed| needed.eq_str(&name)));
         let types = property_types(schema, &name).unwrap_or(JsonTypes::ANY);
         let kind = if types == JsonTypes::ANY { "any".into() } else { types.to_string() };
-        let kind = choices(schema, &name).unwrap_or(kind);
+        let kind = choices(schema, &name).or_else(|| elements(schema, &name)).unwrap_or(kind);
         if !shown.is_empty() {
             shown.push_str(", ");
         }
@@ -255,6 +255,13 @@ fn choices(schema: JsonRef<'_>, name: &str) -> Option<String> {
         values.elements().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
     let shown = shown.join(" | ");
     (shown.len() <= 60).then_some(shown)
+}
+
+/// What an array holds, where that is one type.
+fn elements(schema: JsonRef<'_>, name: &str) -> Option<String> {
+    let property = member(member(schema, "properties")?, name)?;
+    let kind = text(member(property, "items")?, "type")?;
+    (property_types(schema, name)? == JsonTypes::ARRAY).then(|| format!("{kind}[]"))
 }
 
 /// What a property's schema says in words.

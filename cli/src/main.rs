@@ -65,8 +65,9 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
     if std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json") {
         let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        output::report(&Failure::usage(message), true, true);
+        let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
+        let words: Vec<&str> = said.flat_map(str::split_whitespace).collect();
+        output::report(&Failure::usage(words.join(" ").trim_start_matches("error: ")), true, true);
     } else {
         output::complain(error.to_string().trim_end());
     }

@@ -9,7 +9,7 @@ use sanswire::mcp::Revision;
 
 /// List, inspect and call the tools of Model Context Protocol servers.
 #[derive(Debug, Parser)]
-#[command(name = "sanswire", version, about, after_help = EXIT_CODES)]
+#[command(name = "sanswire", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,

@@ -176,6 +176,9 @@ fn full_command(entry: &Entry) -> String {
     if let Some(cwd) = cwd {
         text.push_str(&format!("\n  in {}", quoted(cwd)));
     }
+    if entry.inherit == Some(Inherit::All) {
+        text.push_str("\n  with all of your environment");
+    }
     text
 }
 

@@ -106,8 +106,11 @@ fn what_is_missing_is_named() {
 #[test]
 fn a_signature_is_short() {
     let schema = RawJson::parse_str(
-        r#"{"properties":{"a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"enum":["x",1]},"d":{}},"required":["a"]}"#,
+        r#"{"properties":{"a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"enum":["x",1]},"d":{},"e":{"type":"array","items":{"type":"string"}}},"required":["a"]}"#,
     )
     .unwrap();
-    assert_eq!(signature(Some(schema.view())), "a: string, b?: null | integer, c?: \"x\" | 1, d?: any");
+    assert_eq!(
+        signature(Some(schema.view())),
+        "a: string, b?: null | integer, c?: \"x\" | 1, d?: any, e?: string[]"
+    );
 }

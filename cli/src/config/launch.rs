@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, Kind, Origin};
 use super::expand::{Expanded, Lookup, Rules, expand};
 use crate::failure::Failure;
 use crate::options::Inherit;
@@ -84,7 +84,9 @@ fn command(
         (None, _) if entry.origin.is_project() => values.workspace.clone().map(PathBuf::from),
         (None, _) => None,
     };
-    let inherit = entry.inherit.unwrap_or(if entry.origin.is_own() { Inherit::All } else { Inherit::List });
+    // What comes with a project, or from another program, sees no more than it says it needs.
+    let all = entry.origin == Origin::Own;
+    let inherit = entry.inherit.unwrap_or(if all { Inherit::All } else { Inherit::List });
     let (secrets, warnings) = (out.secrets, out.warnings);
     Ok(Launch {
         program: resolve_program(program, cwd.as_deref()),

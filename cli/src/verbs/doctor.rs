@@ -222,7 +222,7 @@ fn show(report: &Report) -> String {
             row("seen", &format!("{title}: {count}"));
         }
     }
-    let lines: Vec<&str> = found.stderr.trim_end().lines().collect();
+    let lines: Vec<&str> = found.stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {
         row("stderr", "nothing");
     } else {

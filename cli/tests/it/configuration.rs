@@ -79,6 +79,35 @@ fn files_may_hold_comments_and_trailing_commas_and_say_where_they_are_wrong() {
 }
 
 #[test]
+fn h_154_no_servers_is_no_error_and_an_entry_that_is_none_is_named() {
+    let home = home_with("{}");
+    for text in ["", "{}", r#"{"mcpServers":null}"#, r#"{"mcpServers":{}}"#] {
+        home.write("config/sanswire/config.json", text);
+        let ran = home.run(&["servers"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{text}: {ran:?}");
+        assert_eq!(home.run(&["tools"]).status, 1, "{text}");
+    }
+    for (entry, says) in [
+        ("{}", "neither command nor url"),
+        ("[]", "an array, not an object"),
+        (r#"{"command":""}"#, "command is empty"),
+        (r#"{"command":5}"#, "command is a number"),
+        (r#"{"command":"x","url":"y"}"#, "both command and url"),
+        (r#"{"command":"x","args":"y"}"#, "args is a string"),
+        (r#"{"command":"x","args":[{}]}"#, "args[0] is an object"),
+        (r#"{"command":"x","env":{"A":[]}}"#, "env.A is an array"),
+        (r#"{"command":"x","timeout":-1}"#, "timeout is not a number of seconds"),
+        (r#"{"command":"x","era":"old"}"#, "era is not auto"),
+    ] {
+        home.configure(&format!(r#"{{"odd one":{entry}}}"#));
+        let ran = home.run(&["call", "odd one/t"]);
+        assert_eq!(ran.status, 1, "{entry}: {ran:?}");
+        assert!(ran.stderr.contains("odd one in /") && ran.stderr.contains(says), "{entry}: {ran:?}");
+        assert!(home.run(&["servers"]).ok().contains("unusable"), "{entry}");
+    }
+}
+
+#[test]
 fn members_and_options_decide_folder_environment_and_patience() {
     let home = home_with(
         r#"{"s":{"command":"sh","args":["KEEP"],"cwd":"sub","env":{"V":1},"inherit_env":"list","timeout":0.5}}"#,

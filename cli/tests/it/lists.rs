@@ -79,6 +79,34 @@ fn a_server_without_a_thing_has_none_of_it() {
 }
 
 #[test]
+fn a_server_that_listens_is_dialled() {
+    use std::os::fd::OwnedFd;
+    let home = Home::new();
+    let serve = |stream: OwnedFd| {
+        let output = stream.try_clone().unwrap();
+        home.command(&["demo-server"]).stdin(stream).stdout(output).spawn().unwrap()
+    };
+    let path = home.path.join("work/socket");
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tcp.local_addr().unwrap().to_string();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut first = serve(unix.accept().unwrap().0.into());
+            let mut second = serve(tcp.accept().unwrap().0.into());
+            for server in [&mut first, &mut second] {
+                assert_eq!(crate::home::wait(server), 0);
+            }
+        });
+        assert_eq!(home.run(&["call", "echo", "text=hi", "--unix", "socket"]).ok(), "hi\n");
+        assert_eq!(home.run(&["call", "echo", "text=ho", "--tcp", &address]).ok(), "ho\n");
+    });
+    assert_eq!(home.run(&["tools", "--unix", "nowhere"]).status, 4);
+    assert_eq!(home.run(&["tools", "--unix", "socket", "--", "true"]).status, 1);
+    assert_eq!(home.run(&["tools", "demo", "--unix", "socket"]).status, 1);
+}
+
+#[test]
 fn servers_shows_all_and_starts_only_when_asked() {
     let home = Home::new();
     home.configure(&format!(

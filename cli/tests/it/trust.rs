@@ -32,6 +32,28 @@ fn a_server_of_a_project_does_not_start_unasked() {
 }
 
 #[test]
+fn h_150_a_server_of_a_project_sees_the_short_list_of_the_environment() {
+    for (member, seen) in
+        [("", "unset"), (r#","inherit_env":"all""#, "leaks"), (r#","inherit_env":"list""#, "unset")]
+    {
+        let home = Home::new();
+        let fake = home.path.join("fake.sh");
+        let start = "printf %s ${SECRET-unset} >seen";
+        home.write(
+            "work/.sanswire.json",
+            &format!(
+                r#"{{"mcpServers":{{"p":{{"command":"sh","args":["{}"],"env":{{"ON_START":"{start}"}}{member}}}}}}}"#,
+                fake.display()
+            ),
+        );
+        let mut command = home.command(&["call", "p/t", "--trust"]);
+        command.env("SECRET", "leaks");
+        assert_eq!(run(command, "").ok(), "ok\n");
+        assert_eq!(home.read("work/seen"), seen, "{member}");
+    }
+}
+
+#[test]
 fn the_file_is_found_from_below_and_the_server_starts_in_its_folder() {
     let home = project(".sanswire.json");
     std::fs::create_dir_all(home.path.join("work/a/b")).unwrap();
