@@ -44,8 +44,12 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
             CloseReason::Eof
             | CloseReason::ConnectTimeout { .. }
             | CloseReason::Incompatible { .. }
-            | CloseReason::Refused { .. },
-        ) => Some(Start::Unknown),
+            | CloseReason::Refused { .. }
+            // How a server that knows no handshake refuses one over HTTP.
+            | CloseReason::HttpStatus(400 | 404 | 405),
+        )
+        // Probed without a hedge, so an old server that is silent on the probe was never asked to shake hands.
+        | (Start::Remembered(Verdict::Modern), CloseReason::ConnectTimeout { .. }) => Some(Start::Unknown),
         _ => None,
     }
 }
