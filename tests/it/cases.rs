@@ -1,9 +1,17 @@
 //! Cases from public reports that fit no other file: what is in results and listings.
 
-use sanswire::client::{Outcome, Verdict};
+use sanswire::client::listing::Step;
+use sanswire::client::{Listing, Outcome, Verdict};
 use sanswire::error::Violation;
+use sanswire::jsonrpc::{Kind, RawJson};
 use sanswire::mcp::Method;
-use sanswire_tests::client::{Client, on_both_links, remembering};
+use sanswire::mcp::types::call_result::{CallToolResult, ResultFlaw};
+use sanswire::mcp::types::content::{Content, ContentBlock};
+use sanswire::mcp::types::flaw::Flaw;
+use sanswire::mcp::types::page::{Page, PageWarning, SetAsideReason};
+use sanswire::mcp::types::resource::Resource;
+use sanswire::mcp::types::tool::{Tool, ToolNote, tools};
+use sanswire_tests::client::{Client, on_both_links, remembering, value};
 use sanswire_tests::peer::replay;
 use serde_json::json;
 
@@ -41,24 +49,32 @@ fn b_23_a_filled_array_fails_its_own_call() {
     });
 }
 
+/// A request's result, as it came.
+fn raw(client: &mut Client, method: Method) -> RawJson {
+    let request = client.request(method, None);
+    match client.finish(request) {
+        Outcome::Complete(result) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn b_39_nextcursor_null() {
     // P-258
     on_both_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-39.jsonl"));
-        for (method, items) in [(Method::ToolsList, 1), (Method::ResourcesList, 0)] {
-            let limits = client.link.session().config().limits.clone();
-            let mut listing = sanswire::client::Listing::new(method, &limits);
-            let (method, params) = listing.first();
-            let request = client.link.request(method, params, &Default::default()).unwrap();
-            let outcome = client.finish(request);
-            let sanswire::client::listing::Step::Done(listed) = listing.next(outcome) else {
-                panic!("null ends the listing")
-            };
-            assert_eq!(listed.cut, None);
-            let page = sanswire_tests::client::value(&listed.pages[0]);
-            assert_eq!(page["tools"].as_array().map_or(0, Vec::len), items);
-        }
+        let limits = client.link.session().config().limits.clone();
+        let page = raw(&mut client, Method::ToolsList);
+        let step = Listing::new(Method::ToolsList, &limits).next(Outcome::Complete(page.clone()));
+        assert!(matches!(step, Step::Done(listed) if listed.cut.is_none()), "null ends the listing");
+        assert_eq!(tools(&page).items.len(), 1);
+
+        let page = raw(&mut client, Method::ResourcesList);
+        let step = Listing::new(Method::ResourcesList, &limits).next(Outcome::Complete(page.clone()));
+        assert!(matches!(step, Step::Done(listed) if listed.cut.is_none()));
+        let page = Page::<Resource>::read(&page);
+        assert!(page.items.is_empty());
+        assert!(matches!(page.warnings[..], [PageWarning::NoItems("resources")]), "{:?}", page.warnings);
         standing_check(client);
     });
 }
@@ -67,10 +83,33 @@ fn b_39_nextcursor_null() {
 fn b_41_anyof_root_drops_all() {
     on_both_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-41.jsonl"));
-        let list = client.request(Method::ToolsList, None);
-        let tools = client.complete(list)["tools"].clone();
-        assert_eq!(tools.as_array().unwrap().len(), 3, "the session leaves tools alone");
-        standing_check(client);
+        let page = tools(&raw(&mut client, Method::ToolsList));
+        let names: Vec<&str> = page.items.iter().map(Tool::name).collect();
+        assert_eq!(names, ["one", "two", "three"]);
+        assert_eq!(page.items[1].notes(), [ToolNote::InputSchemaRootType]);
+        let schema = value(&page.items[1].effective_input_schema());
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["anyOf"].as_array().unwrap().len(), 2);
+
+        for (odd, note) in [
+            (json!({"name": "two", "inputSchema": {}}), ToolNote::InputSchemaRootType),
+            (json!({"name": "two", "inputSchema": true}), ToolNote::InputSchemaNotAnObject(Kind::Bool)),
+            (json!({"name": "two", "inputSchema": "x"}), ToolNote::InputSchemaNotAnObject(Kind::String)),
+            (json!({"name": "two"}), ToolNote::NoInputSchema),
+        ] {
+            let schema = json!({"type": "object"});
+            let all = json!([{"name": "one", "inputSchema": schema}, odd, {"name": "three", "inputSchema": schema}]);
+            client.link.server_mut().on("tools/list", move |request, out| {
+                out.result(request, json!({"tools": all.clone()}));
+            });
+            let page = tools(&raw(&mut client, Method::ToolsList));
+            let names: Vec<&str> = page.items.iter().map(Tool::name).collect();
+            assert_eq!(names, ["one", "two", "three"]);
+            assert_eq!(page.items[1].notes(), [note]);
+            assert_eq!(value(&page.items[1].effective_input_schema())["type"], "object");
+            assert!(page.items[0].notes().is_empty() && page.items[2].notes().is_empty());
+        }
+        client.still_works();
     });
 }
 
@@ -78,10 +117,19 @@ fn b_41_anyof_root_drops_all() {
 fn b_43_content_null_members() {
     on_both_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-43.jsonl"));
-        let call = client.call();
-        let result = client.complete(call);
-        assert_eq!(result["content"].as_array().unwrap().len(), 3);
-        assert_eq!(result["content"][0]["text"], "hi");
+        let result = CallToolResult::new(raw(&mut client, Method::ToolsCall));
+        let blocks: Vec<ContentBlock<'_>> = result.content().collect();
+        assert_eq!(blocks.len(), 3);
+        assert_eq!(blocks[0].text().as_deref(), Some("hi"));
+        assert!(blocks[0].meta().is_none());
+        assert!(matches!(
+            blocks[1].content(),
+            Content::Unknown { flaw: Some(Flaw::Missing("mimeType")), .. }
+        ));
+        assert!(matches!(blocks[2].content(), Content::Unknown { flaw: Some(_), .. }), "{:?}", blocks[2]);
+        assert_eq!(blocks[1].raw().get("data").and_then(|data| data.str()).unwrap().decode(), "aGk=");
+        assert!(!result.is_error());
+        assert!(result.structured_content().unwrap().is_null(), "a value, since it is there");
         assert!(client.violations().is_empty());
         standing_check(client);
     });
@@ -98,10 +146,33 @@ fn b_45_structured_only_result() {
             json!({}),
         ];
         for expected in expected {
-            let call = client.call();
-            assert_eq!(client.complete(call), expected, "both members as they were sent");
+            let result = raw(&mut client, Method::ToolsCall);
+            assert_eq!(value(&result), expected, "both members as they were sent");
+            let result = CallToolResult::new(result);
+            assert_eq!(result.content().count(), 0);
+            let structured = result.structured_content().map(|raw| raw.as_bytes().to_vec());
+            let structured = structured.map(|raw| serde_json::from_slice::<serde_json::Value>(&raw).unwrap());
+            assert_eq!(structured.as_ref(), expected.get("structuredContent"));
+            let empty = expected == json!({});
+            assert_eq!(result.flaw(), empty.then_some(ResultFlaw::Empty), "{expected}");
         }
         assert!(client.violations().is_empty());
+        standing_check(client);
+    });
+}
+
+#[test]
+fn b_47_nested_defs() {
+    // P-108
+    on_both_links(|on| {
+        let mut client = playing(on, include_bytes!("../cases/b-47.jsonl"));
+        let listing = raw(&mut client, Method::ToolsList);
+        let page = tools(&listing);
+        let all = value(&listing)["tools"].as_array().unwrap().len();
+        assert_eq!(page.items.len() + page.set_aside_total, all, "nothing is lost without a word");
+        assert_eq!(page.items[0].name(), "plain");
+        assert_eq!(page.set_aside[0].name.as_deref(), Some("q"), "it refers to a schema elsewhere");
+        assert!(matches!(page.set_aside[0].reason, SetAsideReason::InputSchema(_)));
         standing_check(client);
     });
 }

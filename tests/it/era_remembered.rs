@@ -7,7 +7,7 @@ use sanswire::client::{Start, Verdict};
 use sanswire::error::CloseReason;
 use sanswire::mcp::Era;
 use sanswire_tests::client::{Client, On, config, on_both_links, remembering};
-use sanswire_tests::peer::{Server, discover_result};
+use sanswire_tests::peer::{End, Server, discover_result};
 
 #[test]
 fn remembered_legacy_opens_with_the_handshake() {
@@ -65,6 +65,45 @@ fn remembered_other_versions_are_asked_for_again() {
         assert_eq!(client.link.server().methods()[0], "server/discover");
         client.still_works();
     });
+}
+
+#[test]
+fn remembered_modern_that_has_become_silent_is_forgotten() {
+    // P-065
+    on_both_links(|on| {
+        let server = || Server::legacy("2025-11-25").silent_on("server/discover");
+        let remembered = remembering(Verdict::Modern);
+        let mut client = Client::start(on, remembered.clone(), server());
+        let reason = client.until_closed();
+        assert!(matches!(reason, CloseReason::ConnectTimeout { .. }), "{reason:?}");
+        let mut config = config();
+        config.start =
+            next_start(&reason, &remembered.start, 0).expect("once more, as if nothing were known");
+        let mut client = Client::start(on, config, server());
+        assert_eq!(client.until_ready().era, Era::Legacy);
+        assert_eq!(client.verdicts(), [Verdict::Legacy]);
+    });
+}
+
+#[test]
+fn remembered_legacy_that_refuses_without_a_word_is_forgotten() {
+    // P-065
+    for status in [400, 404, 405] {
+        let server = || Server::modern().with("initialize", move |_, out| out.end(End::Refused(status)));
+        let remembered = remembering(Verdict::Legacy);
+        let mut client = Client::start(On::Exchanges, remembered.clone(), server());
+        let reason = client.until_closed();
+        assert_eq!(reason, CloseReason::HttpStatus(status));
+        let mut config = config();
+        config.start =
+            next_start(&reason, &remembered.start, 0).expect("once more, as if nothing were known");
+        let client = Client::ready(On::Exchanges, config, server());
+        assert_eq!(client.verdicts(), [Verdict::Modern]);
+    }
+    let legacy = remembering(Verdict::Legacy).start;
+    for status in [401, 403, 429, 500, 503] {
+        assert_eq!(next_start(&CloseReason::HttpStatus(status), &legacy, 0), None, "{status}");
+    }
 }
 
 #[test]

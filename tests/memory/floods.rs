@@ -134,15 +134,15 @@ pub(crate) fn a_line_without_an_end() {
 
 pub(crate) fn lines_as_long_as_allowed() {
     for len in [60 * KIB, 64 * KIB - 1, 64 * KIB, 17 * KIB] {
-        with(notification(len).repeat(100), Revision::V2025_11_25, 256 * KIB);
+        with(notification(len).repeat(300), Revision::V2025_11_25, 256 * KIB);
     }
 }
 
 pub(crate) fn small_notifications_that_nobody_takes() {
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
-    with(line.repeat(20_000).into_bytes(), Revision::V2025_11_25, 64 * KIB);
+    with(line.repeat(150_000).into_bytes(), Revision::V2025_11_25, 64 * KIB);
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n";
-    with(line.repeat(20_000).into_bytes(), Revision::V2026_07_28, 64 * KIB);
+    with(line.repeat(150_000).into_bytes(), Revision::V2026_07_28, 64 * KIB);
 }
 
 pub(crate) fn the_smallest_lines_that_tell_something() {
