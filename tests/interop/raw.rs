@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const MODERN: &str = "2026-07-28";
-const LEGACY: &str = "2025-11-25";
+/// What is offered in `initialize`.
+pub(crate) const LEGACY: &str = "2025-11-25";
 
 /// What came back for a request.
 #[derive(Debug)]
@@ -139,9 +140,9 @@ impl Raw {
     }
 
     /// The handshake of the old era, up to the listing.
-    pub(crate) fn legacy_listing(&mut self) -> Result<Listing, String> {
+    pub(crate) fn legacy_listing(&mut self, offered: &str) -> Result<Listing, String> {
         let client = json!({ "name": "raw", "version": "0" });
-        let offer = json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client });
+        let offer = json!({ "protocolVersion": offered, "capabilities": {}, "clientInfo": client });
         let hello = self.result(Era::Legacy, "initialize", offer)?;
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
             .map_err(|broken| broken.to_string())?;

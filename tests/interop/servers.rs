@@ -3,9 +3,7 @@
 //! Every row was read off the server itself, at the version pinned under `.ci/servers`. A row that stops being
 //! true after a new pin is news about that server and is written down here.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::{env, fs, io};
+use std::path::Path;
 
 /// The folder of the installation that a server comes in; `.ci/install-servers` fills each on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +13,7 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    fn folder(self) -> &'static str {
+    pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::Npm => "npm",
             Self::Venv => "venv",
@@ -75,17 +73,17 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     /// What it is built on.
     pub(crate) sdk: &'static str,
-    lane: Lane,
+    pub(crate) lane: Lane,
     /// The program, below the lane's folder.
-    program: &'static str,
+    pub(crate) program: &'static str,
     /// `{dir}` stands for the server's folder, here and in `env`.
-    args: &'static [&'static str],
-    env: &'static [(&'static str, &'static str)],
-    setup: Setup,
+    pub(crate) args: &'static [&'static str],
+    pub(crate) env: &'static [(&'static str, &'static str)],
+    pub(crate) setup: Setup,
     /// The one system and processor for which the package holds a binary.
-    only_on: Option<(&'static str, &'static str)>,
+    pub(crate) only_on: Option<(&'static str, &'static str)>,
     pub(crate) probe: Probe,
-    /// Its answer to an `initialize` that offers 2025-11-25.
+    /// Its answer to an `initialize` that offers 2025-11-25. An older offer it repeats.
     pub(crate) version: &'static str,
     /// `serverInfo`: name and version.
     pub(crate) identity: (&'static str, &'static str),
@@ -94,6 +92,13 @@ pub(crate) struct Server {
     pub(crate) unknown_tool: UnknownTool,
     /// None where every tool needs the network.
     pub(crate) call: Option<Call>,
+}
+
+impl Server {
+    /// Whether it serves the new era too.
+    pub(crate) fn is_modern(&self) -> bool {
+        matches!(self.probe, Probe::Modern(_))
+    }
 }
 
 /// All of them.
@@ -279,103 +284,7 @@ const TYPESCRIPT: Server = Server {
 
 const PYTHON: Server = Server { lane: Lane::Venv, probe: Probe::Modern("2026-07-28"), ..TYPESCRIPT };
 
-/// Whether a server can be run here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    Installed,
-    /// Its package holds no binary for this machine, or its lane could not be installed.
-    Unavailable,
-    Missing,
-}
-
-/// Where the servers were installed.
-#[derive(Debug, Clone)]
-pub(crate) struct Installation(PathBuf);
-
-impl Installation {
-    /// The folder named by `SANSWIRE_INTEROP_DIR`, else the repository's `.ci-cache`.
-    pub(crate) fn locate() -> Self {
-        match env::var_os("SANSWIRE_INTEROP_DIR") {
-            Some(dir) => Self(PathBuf::from(dir)),
-            None => Self(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci-cache")),
-        }
-    }
-
-    pub(crate) fn presence(&self, server: &Server) -> Presence {
-        // The installer writes the stamp last, so a folder that is being filled does not count.
-        let complete = self.0.join(server.lane.folder()).join(".stamp").exists();
-        if complete && self.program(server).exists() {
-            return Presence::Installed;
-        }
-        let elsewhere = server.only_on.is_some_and(|on| on != (env::consts::OS, env::consts::ARCH));
-        let failed = fs::read_to_string(self.0.join("failed")).unwrap_or_default();
-        if elsewhere || failed.lines().any(|line| line == server.lane.folder()) {
-            Presence::Unavailable
-        } else {
-            Presence::Missing
-        }
-    }
-
-    fn program(&self, server: &Server) -> PathBuf {
-        self.0.join(server.lane.folder()).join(server.program)
-    }
-
-    /// Program, arguments and environment, with everything else kept away from the server: an empty
-    /// environment but for the search path, and the folder as its home.
-    pub(crate) fn command(&self, server: &Server, dir: &Path) -> Command {
-        let mut command = Command::new(self.program(server));
-        command
-            .args(server.args.iter().map(|arg| fill(arg, dir)))
-            .env_clear()
-            .env("PATH", env::var_os("PATH").unwrap_or_default())
-            .env("HOME", dir)
-            .env("TMPDIR", dir)
-            .envs(server.env.iter().map(|(name, value)| (name, fill(value, dir))))
-            .current_dir(dir);
-        command
-    }
-}
-
-/// A folder for one run of one server, removed afterwards.
-#[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    /// Makes the folder and puts into it what the server expects. `purpose` keeps trials of one server apart.
-    pub(crate) fn make(server: &Server, purpose: &str) -> io::Result<Self> {
-        let name = format!("interop-{}-{purpose}-{}", server.name, std::process::id());
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&dir)?;
-        let folder = Self(dir.canonicalize()?);
-        match server.setup {
-            Setup::Nothing => {}
-            Setup::File => fs::write(folder.path().join("a.txt"), "content of a file\n")?,
-            Setup::Repository => {
-                let made = Command::new("git")
-                    .args(["init", "--quiet"])
-                    .arg(&folder.0)
-                    .stdin(Stdio::null())
-                    .status()?;
-                if !made.success() {
-                    return Err(io::Error::other("git init failed"));
-                }
-            }
-        }
-        Ok(folder)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Left behind in the build folder at worst.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn fill(text: &str, dir: &Path) -> String {
+/// Puts the server's folder where `{dir}` stands.
+pub(crate) fn fill(text: &str, dir: &Path) -> String {
     text.replace("{dir}", &dir.to_string_lossy())
 }
