@@ -47,6 +47,8 @@ check_readme_test() {
     line=$(readme_line 2)
     [ -n "$line" ] || fail "the README has no second command"
     echo "\$ $line"
+    # As in a fresh clone: the real servers, which may be installed by now, have a stage of their own.
+    export SANSWIRE_INTEROP_DIR="$PWD/.ci-cache/none"
     bash -c "$line" 2>&1 | tee .ci-cache/test.log
     awk '/^test result:/ { sum += $4 } END { print sum " tests passed"; exit !sum }' .ci-cache/test.log ||
         fail "no test ran"
@@ -136,11 +138,40 @@ check_size() {
     [ "$size" -le "$most" ] || fail "the binary is too big"
 }
 
+# Every trial of an installed server has to run, those of the binary too. What is skipped all the same (a package
+# without anything for this machine) is repeated at the end.
 check_interop() {
     if [ ! -e .ci-cache/npm/.stamp ] && [ ! -e .ci-cache/venv/.stamp ]; then
         skip "no server could be installed"
     fi
-    SANSWIRE_INTEROP=required cargo test -p sanswire-tests --test interop --locked --quiet
+    cargo build -p sanswire-cli --locked --quiet
+    SANSWIRE_INTEROP=required cargo test -p sanswire-tests --test interop --locked --quiet 2>&1 |
+        tee .ci-cache/interop.log
+    local line
+    grep '^interop: ' .ci-cache/interop.log | while IFS= read -r line; do note "$line"; done || true
+}
+
+# What measures must itself go on working: every parser on every message but the longest, once, and the client's
+# programs against the demo server. No time is looked at.
+check_bench_smoke() {
+    local target="${CARGO_TARGET_DIR:-target}/debug" parsers messages parser message mode
+    cargo build -p sanswire-cli -p sanswire-std -p sanswire-tests --bins --examples --locked --quiet
+    parsers=$("$target/decode_bench" list | sed -n 's/^parsers: //p')
+    messages=$("$target/decode_bench" list | sed -n 's/^messages: //p')
+    [ -n "$parsers" ] && [ -n "$messages" ] || fail "decode_bench lists nothing"
+    for parser in $parsers; do
+        for message in $messages; do
+            [ "$message" != text-16M ] || continue
+            "$target/decode_bench" one "$parser" "$message" 1 | grep -q "^$parser $message: 1 x " ||
+                fail "decode_bench does not run $parser on $message"
+        done
+        echo "decode_bench $parser"
+    done
+    for mode in start "seq 200" "par 200 16" "threads 200 8"; do
+        echo "bench_client $mode"
+        # A mode is several words.
+        "$target/examples/bench_client" $mode -- "$target/sanswire" demo-server
+    done
 }
 
 check_fuzz() {
