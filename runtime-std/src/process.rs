@@ -96,7 +96,8 @@ impl Child {
             .chain(exit.iter())
             .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
             .collect();
-        let timeout = if exit.is_some() || self.exited() {
+        // It may have exited since the caller looked: then nothing here tells of it.
+        let timeout = if exit.is_some() {
             left
         } else {
             *look = (*look * 2).min(LOOK);
