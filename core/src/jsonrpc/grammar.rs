@@ -6,7 +6,7 @@
 //! Source: RFC 8259 §2 to §8.
 
 use super::fault::{JsonFault, JsonFaultKind as Why};
-use super::words;
+use super::{utf8, words};
 
 /// The deepest nesting that can be asked for: one bit of a `u128` says of each level whether it is an object.
 pub const MAX_DEPTH: u16 = 128;
@@ -29,8 +29,8 @@ pub(super) fn classify(bytes: &[u8]) -> Result<u8, JsonFault> {
 
 #[inline(never)]
 fn classify_unusual(bytes: &[u8]) -> Result<u8, JsonFault> {
-    if let Err(fault) = core::str::from_utf8(bytes) {
-        return Err(JsonFault::new(Why::NotUtf8, fault.valid_up_to()));
+    if let Err(at) = utf8::check(bytes) {
+        return Err(JsonFault::new(Why::NotUtf8, at));
     }
     Ok(if words::any_control(bytes) { CONTROLS } else { UTF8 })
 }

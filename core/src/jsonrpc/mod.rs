@@ -23,6 +23,7 @@ mod method;
 mod number;
 mod reader;
 mod text;
+mod utf8;
 mod words;
 mod writer;
 
