@@ -1,8 +1,9 @@
 //! The golden rules, over many seeds. A failing seed is printed, and replays with `SANSWIRE_SEED`.
 
 use sanswire::client::Event;
-use sanswire_tests::chaos;
+use sanswire_tests::chaos::{self, Twist};
 use sanswire_tests::client::On;
+use sanswire_tests::link::Pieces;
 use sanswire_tests::seed::each_seed;
 
 #[test]
@@ -29,6 +30,37 @@ fn the_same_calls_give_the_same_bytes() {
                 client.link.report()
             };
             assert_eq!(run(), run());
+        }
+    });
+}
+
+/// What a run came to: events with their times, and what the server received.
+fn run(on: On, seed: u64, twist: Twist) -> (Vec<String>, Vec<String>) {
+    let mut client = chaos::twisted(on, seed, twist);
+    chaos::torment_with(&mut client, seed, twist);
+    let events = client.link.events().iter().map(|(at, event)| format!("{at:?} {event:?}")).collect();
+    let received = client.link.server().received.iter().map(|received| received.text.clone()).collect();
+    (events, received)
+}
+
+#[test]
+fn nothing_depends_on_how_the_streams_are_cut() {
+    // Golden rule 3. P-115
+    each_seed(100, |seed| {
+        let twist = |pieces| Twist { pieces: Some(pieces), roomy: true, fidget: false };
+        let whole = run(On::Line, seed, twist(Pieces::Whole));
+        for pieces in [Pieces::Bytes(1), Pieces::Random(100)] {
+            assert_eq!(run(On::Line, seed, twist(pieces)), whole, "{pieces:?}");
+        }
+    });
+}
+
+#[test]
+fn calls_that_nobody_asked_for_change_nothing() {
+    each_seed(100, |seed| {
+        for on in [On::Line, On::Exchanges] {
+            let calm = Twist { roomy: true, ..Twist::default() };
+            assert_eq!(run(on, seed, Twist { fidget: true, ..calm }), run(on, seed, calm), "{on:?}");
         }
     });
 }

@@ -20,22 +20,52 @@ use crate::seed::Rng;
 /// Longer than anything is under way.
 const OLD: Duration = Duration::from_secs(5);
 
+/// What is changed in a run of a seed, so that two runs can be compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Twist {
+    /// Bytes arrive in pieces of this size.
+    pub pieces: Option<Pieces>,
+    /// No queue is ever full and no event is left lying, so that nothing depends on how much comes at once.
+    pub roomy: bool,
+    /// The driver makes calls that nobody asked for.
+    pub fidget: bool,
+}
+
 /// A client of this seed, with a server and links of this seed.
 #[must_use]
 pub fn client(on: On, seed: u64) -> Client {
+    twisted(on, seed, Twist::default())
+}
+
+/// As [`client`], with a twist.
+#[must_use]
+pub fn twisted(on: On, seed: u64, twist: Twist) -> Client {
     let mut rng = Rng::new(seed);
-    let config = config(&mut rng);
+    let mut config = config(&mut rng);
+    if twist.roomy {
+        let limits = sanswire::limits::Limits::default();
+        config.limits.max_queued_events = limits.max_queued_events;
+        config.limits.max_queued_out_bytes = limits.max_queued_out_bytes;
+    }
     let server = server(rng.fork());
     let now = Instant::from_millis(rng.number() % 1000);
     let link: Box<dyn crate::client_link::ClientLink> = match on {
         On::Line => {
-            let shapes = [shape(&mut rng, now), shape(&mut rng, now)];
+            let mut shapes = [shape(&mut rng, now), shape(&mut rng, now)];
+            for shape in &mut shapes {
+                shape.pieces = twist.pieces.unwrap_or(shape.pieces);
+                shape.capacity = if twist.roomy { usize::MAX } else { shape.capacity };
+            }
             let mut link = line_link(config, server, shapes, rng.number(), now);
             link.small_writes = rng.chance(50).then(|| 1 + rng.below(200));
+            link.fidget = twist.fidget;
             Box::new(link)
         }
         On::Exchanges => {
-            Box::new(ExchangeLink::new(config, server, Duration::from_millis(rng.number() % 50), now))
+            let latency = Duration::from_millis(rng.number() % 50);
+            let mut link = ExchangeLink::new(config, server, latency, now);
+            link.fidget = twist.fidget;
+            Box::new(link)
         }
     };
     Client { link, on }
@@ -171,13 +201,21 @@ fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>) {
 /// # Panics
 /// If the client breaks a rule.
 pub fn torment(client: &mut Client, seed: u64) {
+    torment_with(client, seed, Twist::default());
+}
+
+/// As [`torment`], with a twist.
+///
+/// # Panics
+/// If the client breaks a rule.
+pub fn torment_with(client: &mut Client, seed: u64, twist: Twist) {
     let mut rng = Rng::new(seed ^ 0x00c0_ffee);
     let mut calls: Vec<RequestHandle> = Vec::new();
     if rng.chance(80) {
         client.wait_ms(9000);
     }
     for _ in 0..rng.below(120) {
-        if let Ok(handle) = act(client, &mut rng, &calls) {
+        if let Ok(handle) = act(client, &mut rng, &calls, twist) {
             calls.extend(handle);
         }
     }
@@ -199,6 +237,7 @@ fn act(
     client: &mut Client,
     rng: &mut Rng,
     calls: &[RequestHandle],
+    twist: Twist,
 ) -> Result<Option<RequestHandle>, sanswire::error::ApiError> {
     let options = RequestOptions::default();
     match rng.below(20) {
@@ -237,7 +276,10 @@ fn act(
             }
         }
         11 => client.link.notify(Method::RootsListChanged, None)?,
-        12 => client.link.hold(rng.chance(30)),
+        12 => {
+            let holding = rng.chance(30);
+            client.link.hold(holding && !twist.roomy);
+        }
         13 if rng.chance(5) => client.link.close(),
         14 => client.push_raw("more junk\n"),
         _ => client.wait(Duration::from_micros(rng.number() % *rng.pick(&[1, 5000, 3_000_000, 40_000_000]))),

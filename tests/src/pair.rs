@@ -30,6 +30,8 @@ pub struct Pair<A: Watched, B: Watched> {
     rng: Rng,
     /// Write no more than so many bytes at once, by the seed.
     pub small_writes: Option<usize>,
+    /// Make calls on `a` that nobody asked for: they must be harmless.
+    pub fidget: bool,
     log: Vec<(Instant, String)>,
 }
 
@@ -46,6 +48,7 @@ impl<A: Watched, B: Watched> Pair<A, B> {
             now,
             rng,
             small_writes: None,
+            fidget: false,
             log: Vec::new(),
         }
     }
@@ -64,6 +67,14 @@ impl<A: Watched, B: Watched> Pair<A, B> {
         self.a.machine.handle_timeout(self.now);
         self.b.machine.handle_timeout(self.now);
         for _ in 0..MAX_ROUNDS {
+            if self.fidget {
+                let earlier =
+                    Instant::from_micros(self.now.as_micros().saturating_sub(self.rng.number() % 9999));
+                self.a.machine.handle_timeout(earlier);
+                self.a.machine.handle_read(earlier);
+                self.a.machine.handle_written(0, earlier);
+                let _ = (self.a.machine.wants_read(), self.a.machine.poll_timeout());
+            }
             let mut most = || self.small_writes.map_or(usize::MAX, |most| 1 + self.rng.below(most));
             let sizes = (most(), most());
             let log = &mut self.log;

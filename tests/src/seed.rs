@@ -43,15 +43,17 @@ impl Rng {
     }
 }
 
-/// Runs `run` with `count` seeds; with the one in `SANSWIRE_SEED` alone, if that is set. A failure names its seed.
+/// Runs `run` with `count` seeds (`SANSWIRE_SEEDS` instead, for a long run); with the one in `SANSWIRE_SEED` alone,
+/// if that is set. A failure names its seed.
 ///
 /// # Panics
 /// As `run` does, with the seed in front.
 pub fn each_seed(count: u64, run: impl Fn(u64)) {
-    if let Some(seed) = std::env::var("SANSWIRE_SEED").ok().and_then(|seed| seed.parse().ok()) {
+    let set = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    if let Some(seed) = set("SANSWIRE_SEED") {
         return run(seed);
     }
-    for seed in 0..count {
+    for seed in 0..set("SANSWIRE_SEEDS").unwrap_or(count) {
         if let Err(failure) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
             let said = failure.downcast_ref::<String>().cloned();
             let said = said.or_else(|| failure.downcast_ref::<&str>().map(|text| (*text).to_owned()));
