@@ -151,9 +151,9 @@ fn close_gives_up_what_is_open_and_tells_the_server() {
             assert_eq!(client.outcome(call), Some(Outcome::Cancelled));
         }
         let notices = client.count("notifications/cancelled");
-        if client.on == On::Line || era == Era::Legacy {
-            assert!(notices == 2 || client.on == On::Exchanges, "{notices}");
-        }
+        let closed = client.link.server().closed_streams.len();
+        let by_stream = client.on == On::Exchanges && era == Era::Modern;
+        assert_eq!((notices, closed), if by_stream { (0, 2) } else { (2, 0) });
         assert_eq!(
             client.link.request(Method::ToolsList, None, &RequestOptions::default()),
             Err(ApiError::Closed)

@@ -2,7 +2,6 @@
 
 use sanswire::client::{InputAnswers, Outcome, RequestOptions};
 use sanswire::error::{ApiError, Violation};
-use sanswire::exchange::Partition;
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputKind};
 use sanswire_tests::client::{Client, json, on_both_links};
@@ -241,21 +240,6 @@ fn a_request_for_input_that_makes_no_sense_ends_the_call() {
             );
         }
         client.still_works();
-    });
-}
-
-#[test]
-fn a_partition_stays_with_its_call() {
-    on_both_links(|on| {
-        let mut client = asking(on, vec![form("k")]);
-        let mut options = RequestOptions::default();
-        options.partition = Partition(7);
-        let call = client.request_with(Method::ToolsCall, Some(r#"{"name":"echo"}"#), &options);
-        let input = client.input_required(call);
-        let mut answers = InputAnswers::new();
-        answers.set("k", accept());
-        let again = client.link.resume(&input, &answers, &RequestOptions::default()).unwrap();
-        client.complete(again);
     });
 }
 

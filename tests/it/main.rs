@@ -9,6 +9,7 @@ mod deadlines;
 mod era;
 mod era_on_exchanges;
 mod era_remembered;
+mod exchanges;
 mod framing;
 mod golden;
 mod handshake;

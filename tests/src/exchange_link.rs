@@ -83,10 +83,6 @@ impl ExchangeLink {
         link
     }
 
-    fn modern(&self) -> bool {
-        self.session.revision().is_some_and(|revision| revision.era() == Era::Modern)
-    }
-
     fn settle(&mut self) {
         self.session.handle_timeout(self.now);
         loop {
@@ -129,8 +125,11 @@ impl ExchangeLink {
         match effect {
             Effect::Send(exchange) => self.send(exchange),
             Effect::Abort { exchange, notice } => {
-                let modern = self.modern();
-                if let Some(notice) = notice.filter(|_| !modern) {
+                // The notice itself says of which era it is: the session may be closed by now.
+                let legacy = |notice: &Exchange| {
+                    notice.facts.revision.is_some_and(|revision| revision.era() == Era::Legacy)
+                };
+                if let Some(notice) = notice.filter(legacy) {
                     return self.send(notice);
                 }
                 if let Some(stream) = self.stream_of(exchange) {
