@@ -145,7 +145,8 @@ impl<'a> Session<'a> {
                 if listed.pages.is_empty() {
                     return Err(self.ended(failure));
                 }
-                self.context.warn(&format!("{}; what came before is shown", failure.message));
+                let said = self.masked(&failure.message);
+                self.context.warn(&format!("{said}; what came before is shown"));
             }
             Some(cut) => {
                 let limit = match cut {
@@ -216,6 +217,7 @@ fn masked(mask: &Mask, mut failure: Failure) -> Failure {
     failure.stderr = failure.stderr.take().map(|stderr| mask.apply(&stderr).into_owned());
     if let Some(rpc) = &mut failure.rpc {
         rpc.message = mask.apply(&rpc.message).into_owned();
+        rpc.data = rpc.data.take().and_then(|data| RawJson::parse_str(&mask.apply(data.as_str())).ok());
     }
     failure
 }

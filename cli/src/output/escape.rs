@@ -23,9 +23,8 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escape(text, is_unfit, write_rust)
 }
 
-/// Bytes that should have been text, on one line, cut to `max` characters.
-pub(crate) fn excerpt(bytes: &[u8], max: usize) -> String {
-    let text = String::from_utf8_lossy(bytes);
+/// The beginning of a text, on one line, cut to `max` characters.
+pub(crate) fn excerpt(text: &str, max: usize) -> String {
     let cut: String = text.chars().take(max).collect();
     let mut shown = line(&cut).into_owned();
     if cut.len() < text.len() {
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!(text("\u{202e}gpj.exe\u{2066}"), "\\u{202e}gpj.exe\\u{2066}");
         assert_eq!(text("tag\u{e0041}"), "tag\\u{e0041}");
         assert_eq!(line("two\nlines\t"), "two\\nlines\\t");
-        assert_eq!(excerpt(b"\xff\x1b[2Jx", 4), "\u{fffd}\\x1b[2…");
+        assert_eq!(excerpt("\u{fffd}\u{1b}[2Jx", 4), "\u{fffd}\\x1b[2…");
     }
 
     #[test]

@@ -36,6 +36,7 @@ struct Findings {
     listed_in: Duration,
     tools: Result<ToolFindings, Failure>,
     stats: Stats,
+    first_junk: String,
     violations: Vec<String>,
     stderr: String,
     exit: Exit,
@@ -129,12 +130,15 @@ fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
     let client = session.client.clone();
     let stderr = |tail: &str| session.masked(tail);
     let exit = client.close();
+    let stats = client.stats();
+    let first_junk = session.masked(&String::from_utf8_lossy(&stats.first_junk));
     Ok(Findings {
+        first_junk: escape::excerpt(&first_junk, EXCERPT),
         peer,
         started_in,
         listed_in,
         tools,
-        stats: client.stats(),
+        stats,
         violations: client
             .violations()
             .iter()
@@ -200,10 +204,7 @@ fn show(report: &Report) -> String {
     }
     let stats = &found.stats;
     if stats.junk_lines > 0 {
-        row(
-            "junk lines",
-            &format!("{}, the first: {}", stats.junk_lines, escape::excerpt(&stats.first_junk, EXCERPT)),
-        );
+        row("junk lines", &format!("{}, the first: {}", stats.junk_lines, found.first_junk));
     }
     for violation in &found.violations {
         row("violation", violation);
@@ -262,7 +263,7 @@ fn write(w: &mut ObjectWriter<'_>, report: &Report) {
     let stats = &found.stats;
     w.u64("junk_lines", stats.junk_lines);
     if stats.junk_lines > 0 {
-        w.string("first_junk", &escape::excerpt(&stats.first_junk, EXCERPT));
+        w.string("first_junk", &found.first_junk);
     }
     w.u64("violation_count", stats.violations);
     w.array_of_strings("violations", found.violations.iter().map(String::as_str));

@@ -79,7 +79,8 @@ fn files_may_hold_comments_and_trailing_commas_and_say_where_they_are_wrong() {
 }
 
 #[test]
-fn h_154_no_servers_is_no_error_and_an_entry_that_is_none_is_named() {
+fn no_servers_is_no_error_and_an_entry_that_is_none_is_named() {
+    // H-154
     let home = home_with("{}");
     for text in ["", "{}", r#"{"mcpServers":null}"#, r#"{"mcpServers":{}}"#] {
         home.write("config/sanswire/config.json", text);
@@ -109,6 +110,7 @@ fn h_154_no_servers_is_no_error_and_an_entry_that_is_none_is_named() {
 
 #[test]
 fn members_and_options_decide_folder_environment_and_patience() {
+    // H-147, H-150, H-167
     let home = home_with(
         r#"{"s":{"command":"sh","args":["KEEP"],"cwd":"sub","env":{"V":1},"inherit_env":"list","timeout":0.5}}"#,
     );
@@ -128,6 +130,21 @@ fn members_and_options_decide_folder_environment_and_patience() {
     let slow = call(&home, &["--env", &given, "--env", "ON_CALL=sleep 5"], &[]);
     assert_eq!(slow.status, 4, "{slow:?}");
     assert!(slow.stderr.contains("0.5 s"), "{slow:?}");
+}
+
+#[test]
+fn a_name_may_be_anything() {
+    // H-149
+    let fake = |home: &Home| home.path.join("fake.sh").display().to_string();
+    for name in ["my server_1", "a/b.c", "com.example/x", "demo", "ü"] {
+        let home = Home::new();
+        home.configure(&format!(
+            r#"{{"{name}":{{"command":"sh","args":["{}"]}},"a":{{"command":"/nowhere"}}}}"#,
+            fake(&home)
+        ));
+        assert_eq!(home.run(&["call", &format!("{name}/t")]).ok(), "ok\n", "{name}");
+        assert_eq!(home.run(&["call", name, "t"]).ok(), "ok\n", "{name}");
+    }
 }
 
 #[test]

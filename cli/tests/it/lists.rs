@@ -108,6 +108,7 @@ fn a_server_that_listens_is_dialled() {
 
 #[test]
 fn servers_shows_all_and_starts_only_when_asked() {
+    // H-171
     let home = Home::new();
     home.configure(&format!(
         r#"{{"fine":{{"command":"sh","args":["{}","--token=hunter22"]}},"broken":{{"args":[]}},"web":{{"url":"https://u:p@example.com/mcp?key=k"}}}}"#,

@@ -14,7 +14,7 @@ fn b_99_secrets_of_the_configuration_are_nowhere_to_be_seen() {
            "dies":{{"command":"sh","args":["-c","echo key is $TOKEN >&2; exit 1"],"env":{{"TOKEN":"{quoted}"}}}}}}"#
     ));
     let echo = r#"call="\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"token $(printf %s "$TOKEN" | sed 's/"/\\"/g') and $(printf %s "$TOKEN" | base64)\"}]}""#;
-    let noisy = "printf 'token %s\\n' \"$TOKEN\" >&2";
+    let noisy = "printf 'token %s\\n' \"$TOKEN\" >&2; printf '%070d%s\\n' 0 \"$TOKEN\"";
     let mut all = String::new();
     for words in [
         &["call", "s/t", "--trace", "trace.jsonl", "--json"][..],

@@ -32,7 +32,7 @@ fn a_server_of_a_project_does_not_start_unasked() {
 }
 
 #[test]
-fn h_150_a_server_of_a_project_sees_the_short_list_of_the_environment() {
+fn a_server_of_a_project_sees_the_short_list_of_the_environment() {
     for (member, seen) in
         [("", "unset"), (r#","inherit_env":"all""#, "leaks"), (r#","inherit_env":"list""#, "unset")]
     {
