@@ -48,10 +48,8 @@ fn b_99_secrets_of_the_configuration_are_nowhere_to_be_seen() {
     assert!(all.contains("token ***") && all.contains("--token"), "{all}");
     for line in trace.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert!(
-            line["at"].is_number() && line["server"] == "s" && line["message"]["jsonrpc"] == "2.0",
-            "{line}"
-        );
+        assert!(line["at"].is_number() && line["server"] == "s", "{line}");
+        assert!(line["message"]["jsonrpc"] == "2.0" || line["text"].is_string(), "{line}");
         assert!(["sent", "received"].contains(&line["direction"].as_str().unwrap()), "{line}");
     }
 }
