@@ -44,8 +44,8 @@ pub trait Machine {
     /// The peer will send nothing more.
     fn handle_eof(&mut self, now: Instant);
 
-    /// The peer reads nothing more: what is queued for it is dropped, and new requests are refused. Open
-    /// requests wait for the end of input, since their answers may still come.
+    /// The peer reads nothing more: what is queued for it is dropped with the requests that it holds, and new
+    /// ones are refused. Requests that had begun to leave wait on, since their answers may still come.
     fn handle_write_closed(&mut self, now: Instant);
 
     /// The time is `now`. Early and repeated calls are harmless.

@@ -186,6 +186,22 @@ fn a_peer_that_reads_no_more_costs_new_requests_only() {
 }
 
 #[test]
+fn what_had_not_left_when_the_peer_stopped_reading_is_lost_at_once() {
+    let mut pair = start(legacy(), Shape::default());
+    pair.b.machine.server.on("tools/call", |_, _| {});
+    let now = pair.now();
+    let unsent = pair.a.machine.call_tool("echo", None, &RequestOptions::default(), now).unwrap();
+    pair.a.ledger.accept(unsent);
+    pair.a.machine.handle_write_closed(now);
+    pair.a.take_events(now);
+    let outcome = pair.a.events.iter().find_map(|(_, event)| match event {
+        Event::Finished { request, outcome } if *request == unsent => Some(outcome.clone()),
+        _ => None,
+    });
+    assert_eq!(outcome, Some(Outcome::Lost { maybe_ran: false }));
+}
+
+#[test]
 fn what_never_left_did_not_run() {
     let mut pair = start(legacy(), Shape::default());
     pair.b.deaf = true;

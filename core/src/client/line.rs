@@ -243,6 +243,7 @@ impl Machine for LineConnection {
     fn handle_write_closed(&mut self, now: Instant) {
         self.write_closed = true;
         self.outbox.clear();
+        self.session.handle_write_closed(now);
         self.carry_out(now);
     }
 

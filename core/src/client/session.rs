@@ -395,6 +395,18 @@ impl Session {
         self.finish(reason);
     }
 
+    /// Nothing leaves any more. What had not begun to leave never will: it is [`Outcome::Lost`], and did not run.
+    pub fn handle_write_closed(&mut self, now: Instant) {
+        self.clock.advance(now);
+        for id in self.requests.ids() {
+            let unsent = self.requests.get_mut(id).filter(|open| !open.sent).map(|open| open.owner);
+            if let Some(Owner::Application(request)) = unsent {
+                self.requests.remove(id);
+                self.events.push(Event::Finished { request, outcome: Outcome::Lost { maybe_ran: false } });
+            }
+        }
+    }
+
     /// Everything is over for `reason`.
     pub(super) fn finish(&mut self, reason: CloseReason) {
         if matches!(self.phase, Phase::Closed(_)) {
