@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sanswire_std::sanswire::client::{Outcome, RequestOptions, params};
+use sanswire_std::sanswire::client::{Outcome, RequestOptions};
 use sanswire_std::sanswire::jsonrpc::RawJson;
 use sanswire_std::sanswire::mcp::Method;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
@@ -70,8 +70,7 @@ fn in_flight(client: &Client, calls: usize, window: usize) -> Result<(), Failure
         let cork = client.cork();
         while left > 0 && open.len() < window {
             let arguments = RawJson::parse_str(ARGUMENTS)?;
-            let params = params::call_tool("echo", Some(&arguments));
-            open.push_back(client.start(Method::ToolsCall, Some(params), &RequestOptions::default())?);
+            open.push_back(client.start_tool("echo", Some(&arguments), &RequestOptions::default())?);
             left -= 1;
         }
         drop(cork);

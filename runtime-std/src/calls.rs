@@ -13,6 +13,8 @@ const MAX_PROGRESS: usize = 64;
 pub(crate) struct Calls {
     slots: VecDeque<(RequestHandle, Option<Slot>)>,
     live: usize,
+    /// Where the last one was found.
+    last: usize,
 }
 
 #[derive(Debug, Default)]
@@ -31,11 +33,21 @@ impl Calls {
         self.live += 1;
     }
 
-    fn place(&self, request: RequestHandle) -> Option<usize> {
-        match self.slots.front() {
-            Some((first, _)) if *first == request => Some(0),
-            _ => self.slots.binary_search_by_key(&request, |(handle, _)| *handle).ok(),
-        }
+    /// Where a call stands. Most are looked for in turn.
+    fn place(&mut self, request: RequestHandle) -> Option<usize> {
+        let is = |slots: &VecDeque<(RequestHandle, Option<Slot>)>, at: usize| {
+            slots.get(at).is_some_and(|(handle, _)| *handle == request)
+        };
+        let next = self.last + 1;
+        let found = if is(&self.slots, 0) {
+            0
+        } else if is(&self.slots, next) {
+            next
+        } else {
+            self.slots.binary_search_by_key(&request, |(handle, _)| *handle).ok()?
+        };
+        self.last = found;
+        Some(found)
     }
 
     fn get_mut(&mut self, request: RequestHandle) -> Option<&mut Slot> {
@@ -43,8 +55,13 @@ impl Calls {
         self.slots.get_mut(place)?.1.as_mut()
     }
 
+    /// Forgets a call; its outcome, if it has one.
     pub(crate) fn remove(&mut self, request: RequestHandle) -> Option<Outcome> {
         let place = self.place(request)?;
+        self.remove_at(place)
+    }
+
+    fn remove_at(&mut self, place: usize) -> Option<Outcome> {
         let slot = self.slots.get_mut(place)?.1.take()?;
         self.live -= 1;
         while self.slots.front().is_some_and(|(_, slot)| slot.is_none()) {
@@ -59,8 +76,9 @@ impl Calls {
 
     /// The outcome of a finished call, which is then forgotten.
     pub(crate) fn take_finished(&mut self, request: RequestHandle) -> Option<Outcome> {
-        self.get_mut(request)?.outcome.as_ref()?;
-        self.remove(request)
+        let place = self.place(request)?;
+        self.slots.get(place)?.1.as_ref()?.outcome.as_ref()?;
+        self.remove_at(place)
     }
 
     /// Stores an outcome. The thread to wake, if one sleeps.
@@ -99,5 +117,10 @@ impl Calls {
             let thread = slot.as_mut()?.waiter.take()?;
             Some((*handle, thread))
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn sleepers(&self) -> usize {
+        self.slots.iter().flat_map(|(_, slot)| slot).filter(|slot| slot.waiter.is_some()).count()
     }
 }

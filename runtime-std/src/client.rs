@@ -271,10 +271,30 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
+        self.begin(|state, now| state.machine.request(method, params, options, now))
+    }
+
+    /// Calls a tool and does not wait; see [`start`](Self::start).
+    ///
+    /// # Errors
+    /// [`ApiError`]: nothing was sent.
+    pub fn start_tool(
+        &self,
+        name: &str,
+        arguments: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<Pending, ApiError> {
+        self.begin(|state, now| state.machine.call_tool(name, arguments, options, now))
+    }
+
+    fn begin(
+        &self,
+        ask: impl FnOnce(&mut Locked<'_>, Instant) -> Result<RequestHandle, ApiError>,
+    ) -> Result<Pending, ApiError> {
         let shared = self.shared();
         let mut state = shared.lock();
         let now = shared.clock.now();
-        let request = state.machine.request(method, params, options, now)?;
+        let request = ask(&mut state, now)?;
         state.calls.insert(request, false);
         if state.corks == 0 {
             shared.flush(&mut state, now);
@@ -386,8 +406,17 @@ impl Client {
         let mut state = shared.lock();
         let now = shared.clock.now();
         let request = ask(&mut state, now)?;
-        state.calls.insert(request, progress.is_some());
         open.request = Some(request);
+        if progress.is_none() {
+            match shared.lead_call(state, request, now) {
+                Ok(outcome) => {
+                    open.request = None;
+                    return Ok(outcome);
+                }
+                Err(locked) => state = locked,
+            }
+        }
+        state.calls.insert(request, progress.is_some());
         match shared.wait_call(state, request, now, None, progress) {
             Waited::Finished(outcome) => {
                 open.request = None;

@@ -35,6 +35,8 @@ impl Leading<'_> {
         if self.has {
             self.has = false;
             state.lead = Lead::Nobody;
+            state.leaders = None;
+            state.leaders_outcome = None;
         }
         self.shared.offer(state);
     }
@@ -121,13 +123,39 @@ impl Shared {
         if ready.input {
             self.read_input(&mut state, now);
         }
-        state.machine.handle_timeout(now);
-        self.deliver(&mut state, now);
+        if state.machine.poll_timeout().is_some_and(|at| at <= now) {
+            state.machine.handle_timeout(now);
+            self.deliver(&mut state, now);
+        }
         if !state.machine.transmit().is_empty() {
             self.flush(&mut state, now);
         }
         self.give_up_if_deaf(&mut state, now);
         (state, now)
+    }
+
+    /// Waits for a call that was made under this very lock, and leads. `Err`: somebody leads already.
+    pub(crate) fn lead_call<'a>(
+        &'a self,
+        state: Locked<'a>,
+        request: RequestHandle,
+        mut now: Instant,
+    ) -> Result<Outcome, Locked<'a>> {
+        if state.lead == Lead::Caller {
+            return Err(state);
+        }
+        let mut leading = Leading { shared: self, has: false };
+        let mut state = state;
+        leading.take(&mut state);
+        state.leaders = Some(request);
+        loop {
+            (state, now) = self.turn(state, Lead::Caller, now, None);
+            if let Some(outcome) = state.leaders_outcome.take() {
+                leading.pass_on(&mut state);
+                self.unlock(state);
+                return Ok(outcome);
+            }
+        }
     }
 
     /// Waits for a call of this thread's. `progress` is called on this thread, without lock and lead.
@@ -229,3 +257,6 @@ impl Shared {
         self.unlock(state);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::wire::to_timespec;
 const LOOK: Duration = Duration::from_millis(10);
 /// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
 /// their own exit status.
-const ABOUT_TO_EXIT: Duration = Duration::from_millis(100);
+const ABOUT_TO_EXIT: Duration = Duration::from_millis(250);
 /// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
 /// no time.
 const LAST_WAIT: Duration = Duration::from_millis(200);

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 
-use sanswire::client::{Event, LineConnection, Peer, PeerRequestHandle, RequestHandle, Verdict};
+use sanswire::client::{Event, LineConnection, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::{Instant, Machine};
@@ -24,7 +24,7 @@ use crate::wire::{Got, Input, Output, Wake};
 /// Violations that are kept for the embedder.
 const MAX_VIOLATIONS: usize = 32;
 /// Reads of one stream in one round, so that neither stream starves the other.
-const MAX_READS: usize = 16;
+const MAX_READS: usize = 32;
 
 /// One connection, as all of its threads see it.
 pub(crate) struct Shared {
@@ -69,6 +69,9 @@ pub(crate) struct State {
     pub(crate) stderr_open: bool,
     pub(crate) ring: Ring,
     pub(crate) calls: Calls,
+    /// The call of the thread that leads, if it began with the lead: it needs no place among the others.
+    pub(crate) leaders: Option<RequestHandle>,
+    pub(crate) leaders_outcome: Option<Outcome>,
     pub(crate) notices: Notices,
     pub(crate) corks: u32,
     pub(crate) lead: Lead,
@@ -123,6 +126,8 @@ impl Shared {
             stderr_open: parts.stderr.is_some(),
             ring: Ring::default(),
             calls: Calls::default(),
+            leaders: None,
+            leaders_outcome: None,
             notices: Notices::default(),
             corks: 0,
             lead: Lead::Caller,
@@ -202,6 +207,8 @@ impl Shared {
                     state.output_broken = true;
                     state.machine.handle_write_closed(now);
                     self.deliver(state, now);
+                    // The leader's own call may be over by that.
+                    self.wake_leader(state);
                     return;
                 }
             }
@@ -272,6 +279,10 @@ impl Shared {
         while let Some(event) = state.machine.poll_event() {
             state.delivered = true;
             match event {
+                Event::Finished { request, outcome } if state.leaders == Some(request) => {
+                    state.leaders = None;
+                    state.leaders_outcome = Some(outcome);
+                }
                 Event::Finished { request, outcome } => {
                     if let Some(thread) = state.calls.finish(request, outcome) {
                         state.wakes.push(thread);

@@ -15,6 +15,7 @@ trials!(
     a_bad_limit_is_named_and_nothing_is_started,
     b_59_exits_at_once_with_status_7,
     b_59_exits_at_once_with_nothing_to_say,
+    b_59_exits_a_moment_after_its_output_ended,
     b_59_exits_after_reading_the_first_message,
     b_59_killed_by_a_signal,
     b_59_output_closed_and_alive,
@@ -80,6 +81,14 @@ fn b_59_exits_at_once_with_nothing_to_say() {
     assert_eq!(exit.unwrap().status.unwrap().code(), Some(0));
     assert_eq!(stderr, "");
     assert!(text.contains("exited with status 0"), "{text}");
+}
+
+fn b_59_exits_a_moment_after_its_output_ended() {
+    // It reads no stdin, so nothing but its own exit ends it, and that is what is told of.
+    let (_, exit, _, text) = failure(&shell("exec >&-; sleep 0.02; exit 7"));
+    let exit = exit.unwrap();
+    assert_eq!((exit.status.unwrap().code(), exit.ended), (Some(7), Ended::Already));
+    assert!(text.contains("exited with status 7"), "{text}");
 }
 
 fn b_59_exits_after_reading_the_first_message() {
