@@ -305,7 +305,8 @@ impl Client {
     }
 
     /// Holds back what [`start`](Self::start) and [`notify`](Self::notify) would write, so that many requests
-    /// leave in one write: when the cork goes, or when any thread waits for a call.
+    /// leave in one write: when the cork goes, or when any thread waits for a call. Hold it briefly: an answer to a
+    /// ping waits for it too.
     pub fn cork(&self) -> Cork<'_> {
         Cork::new(self.shared())
     }

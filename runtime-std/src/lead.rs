@@ -83,7 +83,11 @@ impl Shared {
         until: Option<Instant>,
     ) -> (Locked<'a>, Instant) {
         state.delivered = false;
-        self.flush(&mut state, now);
+        // The watcher waits for no call, so it pulls no cork.
+        let writes = lead == Lead::Caller || state.corks == 0;
+        if writes {
+            self.flush(&mut state, now);
+        }
         // What left, or could not, may be all that somebody waits for: nothing more may come to end a poll.
         self.deliver(&mut state, now);
         if state.delivered {
@@ -94,7 +98,8 @@ impl Shared {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let output = if state.machine.transmit().is_empty() { None } else { state.output.clone() };
+        let waits = writes && !state.machine.transmit().is_empty();
+        let output = if waits { state.output.clone() } else { None };
         state.polls_until = deadline;
         state.polls_output = output.is_some();
         let reads = state.input_open && state.machine.wants_read();
@@ -127,7 +132,7 @@ impl Shared {
             state.machine.handle_timeout(now);
             self.deliver(&mut state, now);
         }
-        if !state.machine.transmit().is_empty() {
+        if (lead == Lead::Caller || state.corks == 0) && !state.machine.transmit().is_empty() {
             self.flush(&mut state, now);
         }
         self.give_up_if_deaf(&mut state, now);

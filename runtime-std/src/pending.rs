@@ -98,6 +98,7 @@ impl Shared {
             if state.corks == 0 {
                 self.flush(&mut state, now);
             }
+            self.give_up_if_deaf(&mut state, now);
             self.kick(&mut state);
         }
         self.unlock(state);

@@ -207,6 +207,7 @@ impl Shared {
                     state.output_broken = true;
                     state.machine.handle_write_closed(now);
                     self.deliver(state, now);
+                    self.give_up_if_deaf(state, now);
                     // The leader's own call may be over by that.
                     self.wake_leader(state);
                     return;
@@ -217,7 +218,12 @@ impl Shared {
 
     /// A server that reads no more is of no use once nothing is open, whether it goes on writing or not.
     pub(crate) fn give_up_if_deaf(&self, state: &mut State, now: Instant) {
-        if state.output_broken && state.input_open && state.machine.session().in_flight() == 0 {
+        if !state.output_broken || !state.input_open || state.machine.session().in_flight() > 0 {
+            return;
+        }
+        // Its last words may say why.
+        self.read_input(state, now);
+        if state.input_open {
             state.input_open = false;
             state.machine.handle_eof(now);
             self.deliver(state, now);

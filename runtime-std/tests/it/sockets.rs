@@ -21,6 +21,7 @@ trials!(
     a_socket_that_ends_in_mid_call,
     close_ends_the_socket,
     big_messages_both_ways,
+    a_cork_holds_bytes_back,
 );
 
 /// Serves one connection: each `tools/call` gets `text` as its reply's text; `pieces` at a time, or all at once.
@@ -137,4 +138,43 @@ fn big_messages_both_ways() {
             assert_eq!(tool(&client, "any", &format!(r#"{{"text":"{text}"}}"#)).len(), text.len());
         }
     });
+}
+
+fn a_cork_holds_bytes_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // It serves the handshake and then hands the stream over.
+    let server = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        for reply in [
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+        ] {
+            lines.read_line(&mut line).unwrap();
+            (&stream).write_all(format!("{reply}\n").as_bytes()).unwrap();
+        }
+        lines.read_line(&mut line).unwrap();
+        assert!(line.contains("initialized") && lines.buffer().is_empty(), "{line}");
+        stream
+    });
+    let client = Client::connect_tcp(address, options()).unwrap();
+    let mut server = server.join().unwrap();
+    let cork = client.cork();
+    let calls: Vec<_> =
+        (0..5).map(|_| client.start(Method::ToolsList, None, &no_options()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(50));
+    let mut bytes = vec![0; 64 * 1024];
+    server.set_nonblocking(true).unwrap();
+    let none = server.read(&mut bytes).unwrap_err();
+    assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
+    drop(cork);
+    server.set_nonblocking(false).unwrap();
+    let len = server.read(&mut bytes).unwrap();
+    assert_eq!(bytes[..len].iter().filter(|byte| **byte == b'\n').count(), 5);
+    drop(server);
+    for call in calls {
+        assert_eq!(within(LONG, || call.wait()), Outcome::Lost { maybe_ran: true });
+    }
 }
