@@ -10,6 +10,9 @@ use crate::limits::MAX_KEPT_BYTES;
 
 /// A message at least this long is not copied into a block of others but waits as it is.
 const WHOLE: usize = 16 * 1024;
+/// A block that holds so many bytes takes no more: the room of what has left it is free again only when all of it
+/// has left, and a peer that never quite catches up must not make it grow for ever.
+const BLOCK: usize = 256 * 1024;
 
 /// A queue of bytes, lent to the driver from its start ([`transmit`](Self::transmit)) and taken off as they
 /// leave ([`written`](Self::written)). `K` names a message; see [`poll_sent`](Self::poll_sent).
@@ -70,10 +73,14 @@ impl<K> Outbox<K> {
             self.later.push_back(Chunk::Whole(message, 0));
             return;
         }
-        match self.later.back_mut() {
-            None => self.block.extend_from_slice(&message),
-            Some(Chunk::Joined(bytes, _)) => bytes.extend_from_slice(&message),
-            Some(Chunk::Whole(..)) => self.later.push_back(Chunk::Joined(message.to_vec(), 0)),
+        let block = match self.later.back_mut() {
+            None => Some(&mut self.block),
+            Some(Chunk::Joined(bytes, _)) => Some(bytes),
+            Some(Chunk::Whole(..)) => None,
+        };
+        match block.filter(|block| block.len() < BLOCK) {
+            Some(block) => block.extend_from_slice(&message),
+            None => self.later.push_back(Chunk::Joined(message.to_vec(), 0)),
         }
     }
 
@@ -187,6 +194,25 @@ mod tests {
         let mut outbox = Outbox::default();
         outbox.push(1, big.clone());
         assert_eq!(outbox.transmit().as_ptr(), big.as_ptr());
+    }
+
+    #[test]
+    fn a_peer_that_never_quite_catches_up_costs_what_waits() {
+        for big in [false, true] {
+            let mut outbox = Outbox::default();
+            if big {
+                outbox.push(0, Bytes::from(alloc::vec![b'x'; WHOLE]));
+            }
+            for key in 1..1_000_000 {
+                outbox.push(key, Bytes::from_static(b"0123456789abcdef"));
+                // Always a little less than there is.
+                while outbox.len() > 100 {
+                    outbox.written(outbox.transmit().len().min(outbox.len() - 100));
+                }
+                while outbox.poll_sent().is_some() {}
+                assert!(outbox.retained_bytes() <= 4 * BLOCK, "{} after {key}", outbox.retained_bytes());
+            }
+        }
     }
 
     proptest! {
