@@ -181,6 +181,7 @@ impl LineConnection {
 
     /// Puts what the session wants sent into the outbox.
     fn carry_out(&mut self, now: Instant) {
+        let now = self.session.clock.advance(now);
         while let Some(effect) = self.session.poll_effect() {
             let exchange = match effect {
                 Effect::Send(exchange) => exchange,
@@ -248,6 +249,7 @@ impl Machine for LineConnection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        let now = self.session.clock.advance(now);
         self.session.handle_timeout(now);
         self.carry_out(now);
         if self.flush_until.is_some_and(|until| until <= now) {
