@@ -58,6 +58,58 @@ fn time_that_goes_backwards_counts_as_the_last_time() {
 }
 
 #[test]
+fn time_that_goes_backwards_does_not_hold_the_last_bytes_longer() {
+    let mut machine = ready();
+    machine.request(Method::ToolsList, None, &RequestOptions::default(), at(2)).unwrap();
+    machine.handle_timeout(at(10_000));
+    machine.close(at(0));
+    assert_eq!(machine.poll_timeout(), Some(at(12_000)), "the patience counts from the latest time");
+    machine.handle_written(1, at(50_000));
+    machine.handle_timeout(at(0));
+    assert_eq!(machine.poll_timeout(), None);
+    let (bytes, events, _) = drain(&mut machine, at(0));
+    assert!(bytes.is_empty());
+    assert!(matches!(events[..], [Event::Finished { .. }, Event::Closed(CloseReason::Local)]));
+}
+
+#[test]
+fn closed_is_the_last_event_whatever_uses_the_budget_up() {
+    let modern = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#;
+    let legacy = r#"{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{}}"#;
+    for (verdict, opening, line) in [
+        (Verdict::Modern, modern, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
+        (Verdict::Legacy, legacy, r#"{"jsonrpc":"2.0","id":2,"result":[]}"#),
+        (Verdict::Modern, modern, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#),
+        (Verdict::Modern, modern, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#),
+        (Verdict::Legacy, legacy, r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":[]}"#),
+        (
+            Verdict::Legacy,
+            legacy,
+            r#"[{"jsonrpc":"2.0","id":2,"result":[]},1,{"jsonrpc":"2.0","id":9,"method":"ping"}]"#,
+        ),
+        (Verdict::Legacy, legacy, "junk"),
+    ] {
+        let mut config = remembering(verdict);
+        config.limits.violation_budget = 0;
+        let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
+        drain(&mut machine, at(0));
+        machine.handle_input(
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{opening}}}\n").as_bytes(),
+            at(0),
+        );
+        drain(&mut machine, at(0));
+        let call = machine.call_tool("t", None, &RequestOptions::default(), at(0)).unwrap();
+        drain(&mut machine, at(0));
+        machine.handle_input(format!("{line}\n").as_bytes(), at(0));
+        let (bytes, events, _) = drain(&mut machine, at(0));
+        assert!(bytes.is_empty(), "{line}: nothing is said after the end");
+        assert!(matches!(events.last(), Some(Event::Closed(CloseReason::Protocol(_)))), "{line}: {events:?}");
+        let ended = |event: &&Event| matches!(event, Event::Finished { request, .. } if *request == call);
+        assert_eq!(events.iter().filter(ended).count(), 1, "{line}: {events:?}");
+    }
+}
+
+#[test]
 fn early_and_repeated_timeouts_do_nothing() {
     let mut machine = ready();
     machine.request(Method::ToolsList, None, &RequestOptions::default(), at(2)).unwrap();

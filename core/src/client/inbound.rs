@@ -9,7 +9,7 @@ use crate::client::event::{Event, Outcome, Progress, RequestHandle};
 use crate::client::input::InputRequired;
 use crate::client::requests::{Open, Owner, Timer};
 use crate::client::session::{Phase, Session};
-use crate::error::Violation;
+use crate::error::{CloseReason, Violation};
 use crate::exchange::Origin;
 use crate::frame::Frame;
 use crate::jsonrpc::{self, ErrorObject, Fault, FaultKind, JsonRef, Kind, Message, RawJson, RequestId};
@@ -32,6 +32,13 @@ impl Session {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
+        self.frame(from, frame, now);
+        if let Some(violation) = self.last_straw.take() {
+            self.finish(CloseReason::Protocol(violation));
+        }
+    }
+
+    fn frame(&mut self, from: Origin, frame: Frame, now: Instant) {
         match frame {
             Frame::Message(bytes) => {
                 let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
@@ -65,7 +72,7 @@ impl Session {
         let limit = self.config.limits.max_queued_events;
         let mut dropped = false;
         for (n, element) in batch.enumerate() {
-            if matches!(self.phase, Phase::Closed(_)) {
+            if matches!(self.phase, Phase::Closed(_)) || self.last_straw.is_some() {
                 return;
             }
             if n >= limit && !element.as_ref().is_ok_and(|message| self.answers_open(message)) {
@@ -388,13 +395,13 @@ impl Report {
         let number = |name| params.get(name).filter(|value| !value.is_null());
         let progress = number("progress")?.as_f64().filter(|progress| progress.is_finite())?;
         let message = params.get("message").and_then(JsonRef::str).map(|text| {
-            let mut text = text.decode().into_owned();
+            let text = text.decode();
             let mut end = text.len().min(PROGRESS_TEXT);
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
-            text.truncate(end);
-            text
+            // A copy of what is kept: a text that is cut short keeps the room of the whole.
+            String::from(text.get(..end).unwrap_or_default())
         });
         Some(Self {
             token: params.get("progressToken")?.as_u64()?,

@@ -38,6 +38,9 @@ pub struct Session {
     pub(super) stats: Stats,
     pub(super) told: Told,
     pub(super) violations_left: u32,
+    /// The violation that was one too many. It ends the session as soon as the message it came with is dealt
+    /// with, so that `Closed` is the last event.
+    pub(super) last_straw: Option<Violation>,
     messages_out: u64,
     /// What `_meta` begins with in every request.
     meta_prefix: Vec<u8>,
@@ -83,6 +86,7 @@ impl Session {
             stats: Stats::default(),
             told: Told::default(),
             violations_left,
+            last_straw: None,
             messages_out: 0,
             meta_prefix: Vec::new(),
         };
@@ -507,10 +511,12 @@ impl Session {
         self.effects.push_back(Effect::Send(exchange));
     }
 
+    /// Tells of a violation. Only for use inside [`handle_message`](Self::handle_message), which ends a session
+    /// whose budget is used up.
     pub(super) fn violation(&mut self, violation: Violation) {
         self.stats.violations += 1;
         if self.violations_left == 0 {
-            self.finish(CloseReason::Protocol(violation));
+            self.last_straw.get_or_insert(violation);
             return;
         }
         self.violations_left -= 1;
