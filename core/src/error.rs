@@ -254,7 +254,7 @@ pub enum CloseReason {
     Refused {
         /// What was refused.
         method: Method,
-        /// The server's error.
+        /// The server's error, its message cut to 4 KiB, longer data left out.
         error: ErrorObject,
     },
     /// The peer broke the protocol beyond repair, or once too often.

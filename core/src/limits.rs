@@ -12,6 +12,9 @@ pub const MAX_KEPT_BYTES: usize = 2 * 1024 * 1024;
 /// never keeps a connection from being wound down.
 pub const OUT_RESERVE_BYTES: usize = 64 * 1024;
 
+/// One result asks for at most so many inputs at once (2026-07-28).
+pub const MAX_INPUT_REQUESTS: usize = 1000;
+
 /// The bounds of one connection. Every field says what memory or work it bounds.
 ///
 /// The defaults suit a program that talks to a handful of servers; each is finite. Rivals mostly have no bound

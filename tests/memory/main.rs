@@ -2,6 +2,7 @@
 //! binary of its own, since it counts every allocation of the process; one scenario at a time.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
 
+mod amplified;
 mod counting;
 mod floods;
 
@@ -9,7 +10,7 @@ mod floods;
 static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn main() {
-    let scenarios: [(&str, fn()); 11] = [
+    let scenarios: [(&str, fn()); 18] = [
         ("a_line_without_an_end", floods::a_line_without_an_end),
         ("lines_as_long_as_allowed", floods::lines_as_long_as_allowed),
         ("small_notifications_that_nobody_takes", floods::small_notifications_that_nobody_takes),
@@ -20,6 +21,13 @@ fn main() {
         ("pings_to_an_application_that_cannot_write", floods::pings_to_an_application_that_cannot_write),
         ("requests_of_the_servers_with_long_ids", floods::requests_of_the_servers_with_long_ids),
         ("batches_as_long_as_allowed", floods::batches_as_long_as_allowed),
+        ("progress_texts_that_are_cut_short", amplified::progress_texts_that_are_cut_short),
+        ("messages_that_fill_half_of_their_buffer", amplified::messages_that_fill_half_of_their_buffer),
+        ("errors_in_escapes", amplified::errors_in_escapes),
+        ("names_in_escapes", amplified::names_in_escapes),
+        ("introductions", amplified::introductions),
+        ("refusals", amplified::refusals),
+        ("many_questions_at_once", amplified::many_questions_at_once),
         ("random_runs", floods::random_runs),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();

@@ -1,6 +1,7 @@
 //! How a client is set up.
 
 use crate::client::event::Verdict;
+use crate::client::queue::PLACE;
 use crate::error::ConfigError;
 use crate::exchange::Partition;
 use crate::jsonrpc::RawJson;
@@ -132,24 +133,37 @@ impl Limits {
     pub fn worst_case_bytes(&self) -> usize {
         // A table entry with its share of spare room, and an id of the peer's.
         const ENTRY: usize = 1024;
-        // A queued event with its share of spare room, and what a violation holds.
-        const EVENT: usize = 1024;
-        let frame = self.max_message_bytes.saturating_mul(2).saturating_add(MAX_READ_BYTES);
+        let message = self.max_message_bytes;
+        // What is being read: the buffer, which may double, and copies of its texts.
+        let frame = message.saturating_mul(3).saturating_add(MAX_READ_BYTES);
         let out = self
             .max_queued_out_bytes
-            .saturating_add(self.max_message_bytes)
+            .saturating_add(message)
             .saturating_add(crate::limits::OUT_RESERVE_BYTES)
             .saturating_mul(2);
-        // Messages of open calls that may be sent again in a later round of input.
-        let kept = self.max_queued_out_bytes.saturating_add(self.max_message_bytes);
+        // Messages of open calls that may be sent again in a later round of input; before there are any, what the
+        // server said of itself beside a handshake that is still open.
+        let kept = self
+            .max_queued_out_bytes
+            .saturating_add(message)
+            .saturating_mul(2)
+            .max(message.saturating_mul(3));
+        // A view keeps up to twice its length alive; one message overshoots, as a view and in copies of its texts.
         let events = self
             .max_queued_event_bytes
-            .saturating_add(self.max_message_bytes)
+            .saturating_add(message.saturating_mul(2))
             .saturating_add(MAX_READ_BYTES.saturating_mul(2))
-            .saturating_add(self.max_queued_events.saturating_add(MAX_READ_BYTES / 16).saturating_mul(EVENT));
+            .saturating_mul(2);
+        // The places of the queue, which may double and move: one read, or one batch, fills many more than may wait.
+        let places = self
+            .max_queued_events
+            .saturating_mul(2)
+            .saturating_add(MAX_READ_BYTES / 2)
+            .saturating_add(self.max_in_flight + self.max_subscriptions + self.max_peer_requests)
+            .saturating_mul(3 * PLACE);
         let tables =
             (self.max_in_flight + self.max_subscriptions + self.max_peer_requests).saturating_mul(ENTRY);
-        [frame, crate::limits::MAX_KEPT_BYTES, out, kept, events, tables]
+        [frame, crate::limits::MAX_KEPT_BYTES, out, kept, events, places, tables]
             .into_iter()
             .fold(64 * 1024, usize::saturating_add)
     }

@@ -195,7 +195,7 @@ impl EraSearch {
             },
             Reply::Error(error) => {
                 let versions = (error.code == codes::UNSUPPORTED_VERSION).then(|| supported(&error));
-                self.probe = Probe::Refused(Some(error));
+                self.probe = Probe::Refused(Some(error.bounded()));
                 versions
             }
             Reply::Unusable => {
@@ -256,7 +256,7 @@ impl EraSearch {
                 self.handshake = Handshake::Done;
                 return self.read_handshake(&result);
             }
-            Reply::Error(error) => Some(error),
+            Reply::Error(error) => Some(error.bounded()),
             Reply::Unusable => None,
         };
         self.handshake = Handshake::Refused(error.clone());

@@ -1,6 +1,6 @@
 //! Rounds of input (2026-07-28): a call that wants answers before it goes on.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -80,16 +80,16 @@ impl InputRequired {
         let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::retained_len);
         // All parameters of questions lie in one frame.
         let frame = self.requests.iter().map(|asked| raw(&asked.request.params)).max().unwrap_or(0);
-        let keys: usize = self.requests.iter().map(|asked| asked.key.len()).sum();
-        self.params.retained_len() + raw(&self.state) + frame + keys
+        let keys: usize = self.requests.iter().map(|asked| asked.key.capacity()).sum();
+        let table = self.requests.capacity() * size_of::<KeyedInput>();
+        self.params.retained_len() + raw(&self.state) + frame + keys + table
     }
 
     /// The parameters of the next round: the original ones, the answers, the state.
     pub(crate) fn next_params(&self, answers: &InputAnswers) -> Result<RawJson, ApiError> {
-        for key in answers.0.keys() {
-            if !self.requests.iter().any(|asked| asked.key == *key) {
-                return Err(ApiError::BadParams("an answer has a key that was not asked for"));
-            }
+        let asked: BTreeSet<&str> = self.requests.iter().map(|asked| asked.key.as_str()).collect();
+        if !answers.0.keys().all(|key| asked.contains(key.as_str())) {
+            return Err(ApiError::BadParams("an answer has a key that was not asked for"));
         }
         let mut results = Vec::with_capacity(self.requests.len());
         for asked in &self.requests {

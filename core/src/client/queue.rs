@@ -1,10 +1,11 @@
 //! Events that wait to be taken, and what is counted instead of told.
 
 use alloc::collections::VecDeque;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::client::event::{Event, Outcome};
-use crate::error::Violation;
+use crate::error::{CloseReason, Violation};
 use crate::jsonrpc::{RawJson, RequestId};
 use crate::limits::Limits;
 
@@ -34,6 +35,9 @@ pub(crate) struct Events {
     queue: VecDeque<(Event, usize)>,
     bytes: usize,
 }
+
+/// Bytes of one place in the queue.
+pub(crate) const PLACE: usize = size_of::<(Event, usize)>();
 
 impl Events {
     pub(crate) fn push(&mut self, event: Event) {
@@ -72,7 +76,7 @@ fn held(event: &Event) -> usize {
         Event::Finished { outcome, .. } => match outcome {
             Outcome::Complete(result) => result.retained_len(),
             Outcome::InputRequired(input) => input.retained_len(),
-            Outcome::Error(error) => error.message.len() + raw(&error.data),
+            Outcome::Error(error) => error.message.capacity() + raw(&error.data),
             Outcome::TimedOut { .. }
             | Outcome::Cancelled
             | Outcome::Lost { .. }
@@ -84,9 +88,13 @@ fn held(event: &Event) -> usize {
         Event::Notification { params, .. } => raw(params),
         Event::PeerRequest { request, .. } => raw(&request.params),
         Event::Ready(peer) => {
-            peer.raw.retained_len() + peer.instructions.as_ref().map_or(0, alloc::string::String::len)
+            let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
+            let server = &peer.server;
+            let names = server.name.capacity() + text(&server.title) + server.version.capacity();
+            peer.raw.retained_len() + text(&peer.instructions) + names
         }
-        Event::Progress { progress, .. } => progress.message.as_ref().map_or(0, |text| text.len()),
+        Event::Progress { progress, .. } => progress.message.as_ref().map_or(0, String::capacity),
+        Event::Closed(CloseReason::Refused { error, .. }) => error.message.capacity() + raw(&error.data),
         Event::Violation(Violation::Malformed(fault)) => fault.id.as_ref().map_or(0, RequestId::heap_bytes),
         Event::Violation(Violation::UnknownResponseId { id, .. }) => id.heap_bytes(),
         Event::Verdict(_) | Event::PeerRequestEnded { .. } | Event::Violation(_) | Event::Closed(_) => 0,

@@ -23,6 +23,18 @@ impl ErrorObject {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
+
+    /// The same, to be kept for long: the message cut to 4 KiB, and without data that are longer than that.
+    pub(crate) fn bounded(self) -> Self {
+        const MOST: usize = 4096;
+        let mut end = self.message.len().min(MOST);
+        while !self.message.is_char_boundary(end) {
+            end -= 1;
+        }
+        let message = String::from(self.message.get(..end).unwrap_or_default());
+        let data = self.data.filter(|data| data.len() <= MOST).map(|data| data.to_compact());
+        Self { code: self.code, message, data }
+    }
 }
 
 /// What is wrong with an `error` member.

@@ -1,10 +1,12 @@
 //! What a server may ask of a client, in both eras: as a request of its own (legacy), or inside an
 //! `input_required` result (2026-07-28). One type for both, so that an embedder writes one responder.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::jsonrpc::{ErrorObject, JsonRef, Kind, RawJson};
+use crate::limits::MAX_INPUT_REQUESTS;
 use crate::mcp::Method;
 
 /// What kind of input is asked for.
@@ -123,6 +125,9 @@ pub(crate) fn read_input_requests(
     if requests.kind() != Kind::Object {
         return Err("inputRequests is no object");
     }
+    if requests.members().nth(MAX_INPUT_REQUESTS).is_some() {
+        return Err("there are too many input requests");
+    }
     let mut out: Vec<KeyedInput> = Vec::new();
     for (key, entry) in requests.members() {
         let method = entry.get("method").and_then(JsonRef::str).ok_or("an input request has no method")?;
@@ -133,11 +138,11 @@ pub(crate) fn read_input_requests(
         };
         let request = InputRequest::new(&Method::from_name(&method.decode()), params)
             .ok_or("an input request is of an unknown kind")?;
-        let key = key.decode().into_owned();
-        if out.iter().any(|known| known.key == key) {
-            return Err("an input request's key stands twice");
-        }
-        out.push(KeyedInput { key, request });
+        out.push(KeyedInput { key: String::from(&*key.decode()), request });
+    }
+    let mut keys = BTreeSet::new();
+    if !out.iter().all(|asked| keys.insert(asked.key.as_str())) {
+        return Err("an input request's key stands twice");
     }
     Ok(out)
 }
