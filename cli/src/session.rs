@@ -27,6 +27,9 @@ pub(crate) struct Session<'a> {
     context: &'a Context,
     mask: Mask,
     timeout: Option<Duration>,
+    /// Under which the era is remembered, if it is.
+    key: Option<String>,
+    remembered: Option<String>,
 }
 
 impl<'a> Session<'a> {
@@ -65,13 +68,16 @@ impl<'a> Session<'a> {
             masked(&mask, connect_failure(&server.name, &error))
         })?;
         signals::stop_on_signal(&client);
-        let this = Self { client, name: server.name.clone(), context, mask, timeout: server.timeout };
-        if server.era == EraChoice::Auto
-            && let Some(verdict) = this.client.verdict().as_ref().and_then(verdict_name)
-            && remembered.as_deref() != Some(verdict)
-        {
-            Memory::Verdict.set(&server.key, verdict);
-        }
+        let mut this = Self {
+            client,
+            name: server.name.clone(),
+            context,
+            mask,
+            timeout: server.timeout,
+            key: (server.era == EraChoice::Auto).then(|| server.key.clone()),
+            remembered,
+        };
+        this.remember_era();
         if server.era == EraChoice::Legacy && this.client.peer().era != Era::Legacy {
             let revision = this.client.peer().revision;
             return Err(this.failure(Failure::new(
@@ -184,8 +190,20 @@ impl<'a> Session<'a> {
         self.failure(failure)
     }
 
+    /// What was learnt of the era; it may change while the session goes on.
+    fn remember_era(&mut self) {
+        let verdict = self.client.verdict().as_ref().and_then(verdict_name);
+        if let (Some(key), Some(verdict)) = (&self.key, verdict)
+            && self.remembered.as_deref() != Some(verdict)
+        {
+            Memory::Verdict.set(key, verdict);
+            self.remembered = Some(verdict.into());
+        }
+    }
+
     /// Ends the session and the server.
-    pub(crate) fn close(self) -> Exit {
+    pub(crate) fn close(&mut self) -> Exit {
+        self.remember_era();
         self.client.close()
     }
 }

@@ -25,15 +25,17 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Begins to wait for `what`. Shows nothing where `show` is false.
+    /// Begins to wait for `what`. Shows nothing where `show` is false, and inside of another wait.
     pub(crate) fn begin(show: bool, what: &str) -> Self {
-        if !show {
+        let mut slot = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !show || slot.is_some() {
             return Self { bar: None, over: None, shower: None };
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style("{spinner} {msg} {elapsed}"));
         bar.set_message(escape::line(what).into_owned());
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        *slot = Some(bar.clone());
+        drop(slot);
         let (over, wait) = channel::<()>();
         let shown = bar.clone();
         let shower = std::thread::Builder::new().name("spinner".into()).spawn(move || {

@@ -30,7 +30,7 @@ pub(super) fn run(
     // What is wrong with the arguments by themselves is said before anything is started.
     let given = target.rest.iter().map(|word| Argument::read(word)).collect::<Result<Vec<_>, _>>()?;
     let folder = out.map(|out| Folder::open(out, &target.item)).transpose()?;
-    let session = Session::open(context, &target.server)?;
+    let mut session = Session::open(context, &target.server)?;
     let done = call(context, &session, &target, given, all)
         .and_then(|result| show(context, &result, &target.named(), folder.as_ref()));
     session.close();

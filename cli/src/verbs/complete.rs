@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<
     } else {
         Reference::Prompt(&target.item)
     };
-    let session = Session::open(context, &target.server)?;
+    let mut session = Session::open(context, &target.server)?;
     let params = params::complete(reference, name, value, &others);
     let result = session.ask(&target.named(), Method::CompletionComplete, Some(params));
     let done = result.and_then(|result| {

@@ -103,7 +103,7 @@ fn reached(server: &Server) -> String {
 }
 
 fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
-    let session = Session::open(context, server)?;
+    let mut session = Session::open(context, server)?;
     let before = Instant::now();
     let tools = Tools::of(&session).map(|tools| {
         let notes = tools
@@ -127,9 +127,9 @@ fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
     let listed_in = before.elapsed();
     let peer = session.client.peer().clone();
     let started_in = session.client.started_in();
-    let client = session.client.clone();
+    let exit = session.close();
+    let client = &session.client;
     let stderr = |tail: &str| session.masked(tail);
-    let exit = client.close();
     let stats = client.stats();
     let first_junk = session.masked(&String::from_utf8_lossy(&stats.first_junk));
     Ok(Findings {

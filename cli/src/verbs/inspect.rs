@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<
     if let Some(word) = target.rest.first() {
         return Err(Failure::usage(format!("{word:?} is one word too many")));
     }
-    let session = Session::open(context, &target.server)?;
+    let mut session = Session::open(context, &target.server)?;
     let tools = Tools::of(&session)?;
     let tool = find(&tools, &target)?;
     let shown = if context.common.json {

@@ -1,5 +1,7 @@
 //! The same with several servers at once. One that is dead or slow takes nothing from the others.
 
+use std::sync::{Mutex, PoisonError};
+
 use sanswire::jsonrpc::{ObjectWriter, RawJson};
 
 use crate::context::Context;
@@ -10,6 +12,7 @@ use crate::output::{json_document, report};
 use crate::server::Server;
 use crate::session::Session;
 use crate::target::select;
+use crate::wait::Wait;
 
 /// How many servers are started at the same time.
 const AT_ONCE: usize = 8;
@@ -32,31 +35,36 @@ pub(super) fn ask<T: Send>(
     let (servers, single) = select(context, names, reach)?;
     let mut answers = Answers { of: Vec::new(), failures: Vec::new(), single };
     let one = |(name, server): (String, Result<Server, Failure>)| {
-        let answer = server.and_then(|server| Session::open(context, &server)).and_then(|session| {
+        let answer = server.and_then(|server| Session::open(context, &server)).and_then(|mut session| {
             let answer = work(&session);
             session.close();
             answer
         });
         (name, answer)
     };
-    let mut servers = servers.into_iter();
-    loop {
-        let group: Vec<_> = servers.by_ref().take(AT_ONCE).collect();
-        if group.is_empty() {
-            break;
-        }
-        let done = std::thread::scope(|scope| {
-            let started: Vec<_> = group.into_iter().map(|server| scope.spawn(|| one(server))).collect();
-            started.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
-        });
-        for (name, answer) in done {
-            match answer {
-                Ok(answer) => answers.of.push((name, answer)),
-                Err(failure) => answers.failures.push(failure.of(&name)),
-            }
+    let many = servers.len() > 1;
+    let _wait = Wait::begin(context.animated && many, &format!("asking {} servers", servers.len()));
+    for (name, answer) in beside(servers, one) {
+        match answer {
+            Ok(answer) => answers.of.push((name, answer)),
+            Err(failure) => answers.failures.push(failure.of(&name)),
         }
     }
     Ok(answers)
+}
+
+/// Does the same with everything, a few at a time; the results stand in the order of the things.
+pub(super) fn beside<A: Send, B: Send>(things: Vec<A>, work: impl Fn(A) -> B + Sync) -> Vec<B> {
+    let threads = things.len().min(AT_ONCE);
+    let queue = Mutex::new(things.into_iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let mut done: Vec<(usize, B)> = std::thread::scope(|scope| {
+        let worker = || std::iter::from_fn(next).map(|(n, thing)| (n, work(thing))).collect::<Vec<_>>();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+    });
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 impl<T> Answers<T> {

@@ -59,7 +59,7 @@ pub(super) fn get(context: &Context, words: &[String], reach: &Reach) -> Result<
         .collect::<Result<Vec<_>, Failure>>()?;
     let given: Vec<(&str, &str)> =
         given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let session = Session::open(context, &target.server)?;
+    let mut session = Session::open(context, &target.server)?;
     let params = params::get_prompt(&target.item, &given);
     let result = session.ask(&target.named(), Method::PromptsGet, Some(params));
     let done = result.and_then(|result| {

@@ -97,7 +97,7 @@ pub(super) fn read(
     // The ending comes from the media type.
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let folder = out.map(|out| Folder::open(out, stem)).transpose()?;
-    let session = Session::open(context, &target.server)?;
+    let mut session = Session::open(context, &target.server)?;
     let result = session.ask(
         &format!("reading {}", target.item),
         Method::ResourcesRead,

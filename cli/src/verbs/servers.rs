@@ -3,6 +3,7 @@
 use sanswire::jsonrpc::ObjectWriter;
 
 use super::introduction;
+use super::many::beside;
 use super::tools::Tools;
 use crate::config::launch::secret_words;
 use crate::config::{Configuration, Entry, Kind};
@@ -15,6 +16,7 @@ use crate::output::{document, json_document};
 use crate::server::{Server, is_trusted, quoted};
 use crate::session::Session;
 use crate::target::unknown;
+use crate::wait::Wait;
 
 /// What came of starting a server.
 enum Checked {
@@ -36,23 +38,16 @@ pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8
         .collect();
     // Those of other programs start only when they are named.
     let starts = |entry: &Entry| check && !entry.disabled && (entry.origin.is_own() || !names.is_empty());
-    let rows: Vec<(&Entry, Checked)> = std::thread::scope(|scope| {
-        let started: Vec<_> = shown
-            .into_iter()
-            .map(|entry| {
-                // Questions are asked here, one after the other.
-                let server = starts(entry).then(|| Server::of_entry(context, entry));
-                (entry, server.map(|server| scope.spawn(|| try_it(context, server))))
-            })
-            .collect();
-        started
-            .into_iter()
-            .map(|(entry, thread)| {
-                let checked = thread.and_then(|thread| thread.join().ok()).unwrap_or(Checked::No);
-                (entry, checked)
-            })
-            .collect()
+    let wait = Wait::begin(context.animated && check, "starting servers");
+    // Questions are asked here, one after the other.
+    let meant: Vec<_> = shown
+        .into_iter()
+        .map(|entry| (entry, starts(entry).then(|| Server::of_entry(context, entry))))
+        .collect();
+    let rows: Vec<(&Entry, Checked)> = beside(meant, |(entry, server)| {
+        (entry, server.map_or(Checked::No, |server| try_it(context, server)))
     });
+    drop(wait);
     if context.common.json {
         json_document(&object(|w| {
             w.array("servers", |w| {
@@ -87,7 +82,7 @@ fn hint(context: &Context, configuration: &Configuration) {
 
 fn try_it(context: &Context, server: Result<Server, Failure>) -> Checked {
     let tried = server.and_then(|server| {
-        let session = Session::open(context, &server)?;
+        let mut session = Session::open(context, &server)?;
         let tools = Tools::of(&session);
         let peer = session.client.peer();
         let introduction = introduction(peer);
