@@ -116,6 +116,7 @@ fn b_59_output_closed_and_alive() {
 }
 
 fn h_122_a_silent_server_fails_at_the_connect_limit_and_is_stopped() {
+    // H-122
     let mut options = options();
     options.config.limits.connect = Duration::from_millis(300);
     let error = within(LONG, || Client::connect(&child(&["silent"]), options)).unwrap_err();

@@ -87,6 +87,7 @@ fn stderr_is_kept_while_nobody_calls() {
 }
 
 fn p_118_stderr_is_no_error() {
+    // P-118
     let client = connect(&["stderr=100"]);
     assert_eq!(tool(&client, "echo", r#"{"text":"a"}"#), "a");
     assert_eq!(client.is_closed(), None);
@@ -159,11 +160,13 @@ fn an_idle_client_sees_the_server_die() {
 }
 
 fn h_120_the_child_leads_a_group_of_its_own() {
+    // H-120
     let client = connect(&[]);
     assert_eq!(tool(&client, "group", "{}"), client.pid().unwrap().to_string());
 }
 
 fn h_128_declared_variables_win() {
+    // H-128
     let command = child(&[]).env("HOME", "/declared").env("EXTRA", "1");
     let client = Client::connect(&command, options()).unwrap();
     let env = tool(&client, "env", "{}");

@@ -132,10 +132,12 @@ fn times_out(first: bool) {
 }
 
 fn p_091_a_follower_times_out_at_its_own_deadline() {
+    // P-091
     times_out(false);
 }
 
 fn p_091_a_leader_times_out_at_its_own_deadline() {
+    // P-091
     times_out(true);
 }
 

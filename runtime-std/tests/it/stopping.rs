@@ -33,6 +33,7 @@ fn quick() -> sanswire_std::ConnectOptions {
 }
 
 fn p_126_a_server_that_ends_with_its_stdin_is_not_signalled() {
+    // P-126
     let client = connect(&[]);
     let pid = client.pid().unwrap();
     let exit = within(LONG, || client.close());
@@ -42,6 +43,7 @@ fn p_126_a_server_that_ends_with_its_stdin_is_not_signalled() {
 }
 
 fn p_126_a_server_that_ignores_the_end_is_terminated() {
+    // P-126
     let client = Client::connect(&child(&["ignore-eof"]), quick()).unwrap();
     let pid = client.pid().unwrap();
     let exit = within(LONG, || client.close());
@@ -52,6 +54,7 @@ fn p_126_a_server_that_ignores_the_end_is_terminated() {
 }
 
 fn h_123_h_126_a_server_that_ignores_everything_is_gone_within_the_bound() {
+    // H-123, H-126
     let client = Client::connect(&shell("trap '' TERM; exec $CHILD ignore-eof"), quick()).unwrap();
     let pid = client.pid().unwrap();
     let exit = within(LONG, || client.close());
@@ -71,6 +74,7 @@ fn grandchildren_are_gone_too() {
 }
 
 fn h_124_closing_twice_returns_the_first_result() {
+    // H-124
     let client = connect(&[]);
     let first = client.close();
     assert_eq!(client.close(), first);

@@ -250,6 +250,7 @@ fn every_known_method_is_legal_somewhere() {
 
 #[test]
 fn p_021_a_modern_server_originates_no_request() {
+    // P-021
     let requests = Method::KNOWN.iter().filter(|method| !method.is_notification());
     let legal_ones: Vec<_> =
         requests.filter(|method| legal(Revision::V2026_07_28, Sender::Server, method)).collect();

@@ -10,6 +10,7 @@ use super::*;
 /// P-032, P-034.
 #[test]
 fn p_032_p_034_keys_follow_the_grammar() {
+    // P-032, P-034
     type Parts = Result<(Option<&'static str>, &'static str), MetaKeyFault>;
     let table: &[(&str, Parts)] = &[
         ("name", Ok((None, "name"))),
@@ -45,6 +46,7 @@ fn p_032_p_034_keys_follow_the_grammar() {
 /// P-035, P-036: which prefixes are the protocol's, in the order of `Revision::ALL`.
 #[test]
 fn p_035_p_036_reserved_prefixes_differ_by_revision() {
+    // P-035, P-036
     let table: &[(&str, [bool; 5])] = &[
         ("io.modelcontextprotocol/x", [false, false, false, true, true]),
         ("com.mcp.tools/x", [false, false, true, true, true]),
@@ -95,6 +97,7 @@ fn every_key_of_the_protocol_parses_and_is_reserved_under_its_newest_revision() 
 
 #[test]
 fn p_068_an_extension_identifier_needs_a_prefix() {
+    // P-068
     let table = [
         ("io.modelcontextprotocol/tasks", Ok(())),
         ("com.example/thing-2", Ok(())),
@@ -110,6 +113,7 @@ fn p_068_an_extension_identifier_needs_a_prefix() {
 
 #[test]
 fn p_038_traceparent_follows_the_w3c_format() {
+    // P-038
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let parent = "b7ad6b7169203331";
     let good = [
@@ -144,6 +148,7 @@ fn p_038_traceparent_follows_the_w3c_format() {
 
 #[test]
 fn p_038_tracestate_follows_the_w3c_format() {
+    // P-038
     let members = |n: usize| (0..n).map(|n| format!("k{n}=v")).collect::<Vec<_>>().join(",");
     for value in
         ["", "a=1", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "t1@sys=x y", "a=1 , b=2,,", &members(32)]
@@ -160,6 +165,7 @@ fn p_038_tracestate_follows_the_w3c_format() {
 
 #[test]
 fn p_038_baggage_follows_the_w3c_format() {
+    // P-038
     for value in ["a=1", "a=", "userId=alice,isProduction=false", "k = v ; p ; q = 2 , z=%20"] {
         assert!(is_baggage(value), "{value}");
     }

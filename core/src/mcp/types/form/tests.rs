@@ -127,6 +127,7 @@ fn a_form_needs_a_schema_with_properties() {
 
 #[test]
 fn p_377_an_answer_is_checked_against_the_form() {
+    // P-377
     let form = form(
         r#"{"name":{"type":"string","minLength":2,"maxLength":3},"mail":{"type":"string","format":"email"},
         "age":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number"},"ok":{"type":"boolean"},

@@ -37,6 +37,7 @@ fn b_39_a_null_cursor_ends_the_listing_and_null_items_count_as_empty() {
 /// P-256, P-257, P-258.
 #[test]
 fn p_257_an_empty_cursor_is_a_cursor_and_only_absence_ends_a_listing() {
+    // P-257
     let table: &[(&str, Option<&str>, &[PageWarning])] = &[
         (r#"{"tools":[]}"#, None, &[]),
         (r#"{"tools":[],"nextCursor":null}"#, None, &[]),
@@ -104,6 +105,7 @@ fn a_malformed_element_is_set_aside_and_hides_no_other() {
 /// P-239, H-022.
 #[test]
 fn h_022_of_two_elements_with_one_name_the_first_stays() {
+    // H-022
     let listed = page(
         r#"{"tools":[{"name":"b","title":"first","inputSchema":{}},{"name":"a","inputSchema":{}},
         {"name":"\u0062","title":"second","inputSchema":{}},{"name":"B","inputSchema":{}}]}"#,
@@ -130,6 +132,7 @@ fn what_a_page_can_make_us_keep_is_bounded() {
 
 #[test]
 fn p_264_a_cache_hint_that_is_absent_or_negative_means_stale_and_private() {
+    // P-264
     let table = [
         (r#"{"tools":[],"ttlMs":300000,"cacheScope":"public"}"#, (300_000, true)),
         (r#"{"tools":[],"ttlMs":-1,"cacheScope":"private"}"#, (0, false)),

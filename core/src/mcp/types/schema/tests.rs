@@ -35,6 +35,7 @@ fn b_47_local_references_into_nested_definitions_resolve_and_missing_ones_are_na
 
 #[test]
 fn p_108_a_reference_out_of_the_schema_makes_it_unusable() {
+    // P-108
     let table = [
         (
             r#"{"properties":{"a":{"$ref":"https://schemas.example/x.json"}}}"#,
@@ -92,6 +93,7 @@ fn references_that_lead_nowhere_are_named_each_once() {
 
 #[test]
 fn p_109_the_number_of_parts_is_bounded() {
+    // P-109
     let parts = |n: usize| format!(r##"{{"$ref":"#","allOf":[{}]}}"##, vec!["{}"; n].join(","));
     assert_eq!(check(json(&parts(MAX_SUBSCHEMAS - 2)).view()), Ok(SchemaReport::default()));
     assert_eq!(check(json(&parts(MAX_SUBSCHEMAS - 1)).view()), Err(SchemaFault::TooComplex));

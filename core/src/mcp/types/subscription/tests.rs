@@ -10,6 +10,7 @@ fn read(text: &str) -> Result<SubscriptionFilter, Flaw> {
 
 #[test]
 fn p_297_only_what_is_asked_for_is_written() {
+    // P-297
     let table = [
         (SubscriptionFilter::new(), "{}"),
         (SubscriptionFilter::new().tools(), r#"{"toolsListChanged":true}"#),
@@ -30,6 +31,7 @@ fn p_297_only_what_is_asked_for_is_written() {
 
 #[test]
 fn p_297_a_filter_needs_a_notifications_object_and_reads_what_it_can() {
+    // P-297
     assert_eq!(read("{}"), Err(Flaw::Missing("notifications")));
     assert_eq!(read(r#"{"notifications":null}"#), Err(Flaw::Missing("notifications")));
     let wrong = Flaw::WrongKind { member: "notifications", found: Kind::Bool };
@@ -44,6 +46,7 @@ fn p_297_a_filter_needs_a_notifications_object_and_reads_what_it_can() {
 
 #[test]
 fn p_302_what_was_refused_and_what_was_never_asked_for_is_told_apart() {
+    // P-302
     let asked = SubscriptionFilter::new().tools().prompts().resource("a").resource("b");
     let agreed = SubscriptionFilter::new().tools().resources().resource("b").resource("c");
     let difference = asked.compare(&agreed);

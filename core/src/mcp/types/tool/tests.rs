@@ -50,6 +50,7 @@ fn b_41_a_schema_without_an_object_root_is_offered_as_one_and_the_others_stay() 
 
 #[test]
 fn p_236_what_is_wrong_with_an_input_schema_is_noted() {
+    // P-236
     let table = [
         (r#"{"name":"t","inputSchema":{"type":"object"}}"#, None),
         (r#"{"name":"t"}"#, Some(ToolNote::NoInputSchema)),
