@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const MASK: &str = "***";
 
 /// From how many bytes on a part of a secret gives it away.
-const MIN_PART: usize = 6;
+const MIN_PART: usize = 8;
 
 /// The values that must not be seen, in every spelling that is known.
 #[derive(Clone, Debug, Default)]
@@ -42,30 +42,28 @@ impl Mask {
                 out = Cow::Owned(out.replace(secret.as_str(), MASK));
             }
         }
-        for secret in &self.0 {
-            if let Some(kept) = without_part(&out, secret) {
-                out = Cow::Owned(kept);
-            }
+        let cut = |line: &str| self.0.iter().find_map(|secret| without_part(line, secret));
+        if out.lines().any(|line| cut(line).is_some()) {
+            let lines: Vec<Cow<'_, str>> =
+                out.split('\n').map(|line| cut(line).map_or(Cow::Borrowed(line), Cow::Owned)).collect();
+            out = Cow::Owned(lines.join("\n"));
         }
         out
     }
 }
 
-/// The text without the part of `secret` that was left at an end of it, where it was cut.
-fn without_part(text: &str, secret: &str) -> Option<String> {
+/// The line without the part of `secret` that was left at an end of it, where it was cut; `None` if there is none.
+fn without_part(line: &str, secret: &str) -> Option<String> {
+    let text = line.trim_start();
+    let indent = line.get(..line.len() - text.len())?;
     let cuts = || secret.char_indices().map(|(at, _)| at);
-    let front = cuts()
-        .rev()
-        .take_while(|at| *at >= MIN_PART)
-        .find(|at| secret.get(..*at).is_some_and(|part| text.ends_with(part)));
-    if let Some(at) = front {
-        return Some(format!("{}{MASK}", text.get(..text.len() - at)?));
+    let front = |at: &usize| secret.get(..*at).is_some_and(|part| text.ends_with(part));
+    if let Some(at) = cuts().rev().take_while(|at| *at >= MIN_PART).find(front) {
+        return Some(format!("{indent}{}{MASK}", text.get(..text.len() - at)?));
     }
-    let back = cuts()
-        .skip(1)
-        .take_while(|at| secret.len() - at >= MIN_PART)
-        .find(|at| secret.get(*at..).is_some_and(|part| text.starts_with(part)));
-    back.and_then(|at| Some(format!("{MASK}{}", text.get(secret.len() - at..)?)))
+    let back = |at: &usize| secret.get(*at..).is_some_and(|part| text.starts_with(part));
+    let at = cuts().skip(1).take_while(|at| secret.len() - at >= MIN_PART).find(back)?;
+    Some(format!("{indent}{MASK}{}", text.get(secret.len() - at..)?))
 }
 
 #[cfg(test)]
@@ -82,7 +80,7 @@ mod tests {
         let mask = Mask::new(["s3cr3t/value\"".to_owned()]);
         assert_eq!(mask.apply(r#"{"k":"s3cr3t\/value\""}"#), r#"{"k":"***"}"#);
         assert_eq!(mask.apply("cut off: s3cr3t/v"), "cut off: ***");
-        assert_eq!(mask.apply("3t/value\" was cut off"), "*** was cut off");
-        assert_eq!(mask.apply("s3cr3"), "s3cr3");
+        assert_eq!(mask.apply("so:\n  3t/value\" was cut off\n"), "so:\n  *** was cut off\n");
+        assert_eq!(mask.apply("s3cr3t/"), "s3cr3t/");
     }
 }

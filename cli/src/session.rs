@@ -20,6 +20,9 @@ use crate::signals;
 use crate::state::Memory;
 use crate::wait::Wait;
 
+/// How many lines of standard error go into an error.
+const LAST_WORDS: usize = 12;
+
 /// An open session.
 pub(crate) struct Session<'a> {
     pub(crate) client: Client,
@@ -185,7 +188,9 @@ impl<'a> Session<'a> {
             if exit.status.is_some() {
                 failure.message.push_str(&format!("; the server {exit}"));
             }
-            failure.stderr = Some(exit.stderr_tail).filter(|tail| !tail.trim().is_empty());
+            let lines: Vec<&str> = exit.stderr_tail.trim_end().lines().collect();
+            let last = lines.get(lines.len().saturating_sub(LAST_WORDS)..).unwrap_or_default().join("\n");
+            failure.stderr = Some(last).filter(|last| !last.is_empty());
         }
         self.failure(failure)
     }

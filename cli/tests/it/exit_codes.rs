@@ -88,7 +88,7 @@ fn b_107_details_of_the_servers_error_are_kept_for_programs() {
     let lost = Home::new()
         .run_fake(&["call", "t", "--json"], &[("ON_CALL", "echo last words >&2; sleep 0.2; exit 3")])
         .error();
-    assert_eq!(lost["stderr"], "last words\n");
+    assert_eq!(lost["stderr"], "last words");
     assert!(lost["message"].as_str().unwrap().contains("exited with status 3"), "{lost}");
 }
 
