@@ -373,7 +373,9 @@ impl Client {
             if state.closed.is_some() || left.is_zero() {
                 return None;
             }
+            state.notices.readers += 1;
             state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.notices.readers -= 1;
         }
     }
 

@@ -59,6 +59,15 @@ pub(crate) enum Waited {
     NotYet,
 }
 
+impl State {
+    /// The lead was offered to this call's thread, perhaps, which does not take it.
+    fn decline(&mut self, request: RequestHandle) {
+        if self.offered == Some(request) {
+            self.offered = None;
+        }
+    }
+}
+
 impl Shared {
     /// If nobody leads: wakes a sleeper to take the lead, or the watcher.
     pub(crate) fn offer(&self, state: &mut State) {
@@ -128,7 +137,7 @@ impl Shared {
         if ready.input {
             self.read_input(&mut state, now);
         }
-        if state.machine.poll_timeout().is_some_and(|at| at <= now) {
+        if deadline.is_some_and(|at| at <= now) {
             state.machine.handle_timeout(now);
             self.deliver(&mut state, now);
         }
@@ -178,6 +187,8 @@ impl Shared {
             if let Some(on_progress) = progress.as_deref_mut()
                 && let Some(reports) = state.calls.take_progress(request)
             {
+                // The callback may take long: an offer of the lead is not for this thread now.
+                state.decline(request);
                 leading.pass_on(&mut state);
                 self.unlock(state);
                 reports.iter().for_each(on_progress);
@@ -219,9 +230,7 @@ impl Shared {
         request: RequestHandle,
         waited: Waited,
     ) -> Waited {
-        if state.offered == Some(request) {
-            state.offered = None;
-        }
+        state.decline(request);
         leading.pass_on(&mut state);
         self.unlock(state);
         waited

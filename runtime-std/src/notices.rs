@@ -27,6 +27,8 @@ pub(crate) struct Notices {
     queue: VecDeque<Notification>,
     bytes: usize,
     lost: u64,
+    /// Threads that wait for one.
+    pub(crate) readers: u32,
 }
 
 impl Notices {

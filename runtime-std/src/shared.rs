@@ -301,7 +301,9 @@ impl Shared {
                 }
                 Event::Notification { subscription, method, params } => {
                     state.notices.push(Notification { subscription, method, params });
-                    self.changed.notify_all();
+                    if state.notices.readers > 0 {
+                        self.changed.notify_all();
+                    }
                 }
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),

@@ -17,12 +17,9 @@ const TICK: Duration = Duration::from_millis(10);
 impl Shared {
     /// The watcher's life, up to the child's end.
     pub(crate) fn watch(&self, child: Option<Child>, ladder: &StopLadder) {
+        let mut ends = Ends { shared: self, exit: None };
         self.watch_calls();
-        let exit = self.end(child, ladder);
-        let mut state = self.lock();
-        state.exit = Some(exit);
-        self.changed.notify_all();
-        drop(state);
+        ends.exit = Some(self.end(child, ladder));
     }
 
     fn watch_calls(&self) {
@@ -90,6 +87,22 @@ impl Shared {
         };
         let stderr_tail = self.lock().ring.text();
         Exit { status, ended, took: started.elapsed(), stderr_tail }
+    }
+}
+
+/// Tells that the watcher is at its end, by unwinding too: `close` waits for it.
+struct Ends<'a> {
+    shared: &'a Shared,
+    exit: Option<Exit>,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        let unknown =
+            || Exit { status: None, ended: Ended::OnKill, took: Duration::ZERO, stderr_tail: String::new() };
+        state.exit = Some(self.exit.take().unwrap_or_else(unknown));
+        self.shared.changed.notify_all();
     }
 }
 
