@@ -235,8 +235,8 @@ pub enum CloseReason {
     Local,
     /// The peer ended its output.
     Eof,
-    /// The peer ended its output while the era probe was all it had been sent: some servers die of it. Start
-    /// anew with the older handshake (see [`client::era::next_start`](crate::client::era::next_start)).
+    /// The peer ended its output while the era was still being looked for: some servers die of the probe, or
+    /// after having refused it. Start anew with the older handshake (see [`client::era::next_start`](crate::client::era::next_start)).
     DiedOnProbe,
     /// Not ready within the limit.
     ConnectTimeout {

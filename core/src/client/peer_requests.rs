@@ -178,7 +178,15 @@ impl Session {
         }
     }
 
+    /// Answers a request of the server's with an error, unless nothing is to be answered any more.
     pub(super) fn refuse(&mut self, id: &RequestId, code: i64, message: &str) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        if self.config.server_requests == ServerRequests::DropAll {
+            self.stats.dropped_requests += 1;
+            return;
+        }
         self.stats.refused_requests += 1;
         let error = ErrorObject { code, message: message.to_string(), data: None };
         let message = encode::answer(id, Err(&error));
