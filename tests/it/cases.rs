@@ -12,7 +12,7 @@ use sanswire::mcp::types::page::{Page, PageWarning, SetAsideReason};
 use sanswire::mcp::types::resource::Resource;
 use sanswire::mcp::types::tool::{Tool, ToolNote, tools};
 use sanswire_tests::client::{Client, on_both_links, remembering, value};
-use sanswire_tests::peer::replay;
+use sanswire_tests::peer::{Server, replay};
 use serde_json::json;
 
 fn playing(on: sanswire_tests::client::On, file: &[u8]) -> Client {
@@ -216,5 +216,31 @@ fn b_55_on_a_modern_session_nothing_is_answered() {
         assert!(told.iter().all(|told| matches!(told, Violation::WrongDirection { .. })), "{told:?}");
         assert_eq!(client.link.session().stats().dropped_requests, 5);
         client.still_works();
+    });
+}
+
+#[test]
+fn the_last_violation_is_answered_by_nothing() {
+    // P-022
+    on_both_links(|on| {
+        let long = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\",\"x\":\"{}\"}}\n",
+            "x".repeat(5000)
+        );
+        let malformed = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\",\"params\":[1]}\n";
+        for line in [long.as_str(), malformed] {
+            for (start, server) in
+                [(Verdict::Modern, Server::modern()), (Verdict::Legacy, Server::legacy("2025-11-25"))]
+            {
+                let mut config = remembering(start);
+                config.limits.violation_budget = 0;
+                config.limits.max_message_bytes = 4096;
+                let mut client = Client::ready(on, config, server);
+                client.push_raw(line);
+                client.until_closed();
+                client.wait_ms(100);
+                assert!(client.link.server().responses().is_empty());
+            }
+        }
     });
 }

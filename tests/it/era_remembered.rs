@@ -127,6 +127,17 @@ fn a_server_that_dies_of_the_probe_is_started_once_more_with_the_handshake_first
 }
 
 #[test]
+fn a_server_that_refuses_the_probe_and_then_ends_is_started_once_more_as_well() {
+    // P-065
+    let server = Server::legacy("2025-11-25").with("initialize", |_, out| out.close());
+    let mut client = Client::start(On::Line, config(), server);
+    let reason = client.until_closed();
+    assert_eq!(reason, CloseReason::DiedOnProbe);
+    assert_eq!(client.verdicts(), [Verdict::Died]);
+    assert!(next_start(&reason, &Start::Unknown, 0).is_some());
+}
+
+#[test]
 fn what_to_open_next_is_decided_once_and_never_against_a_pin() {
     // P-065
     let died = CloseReason::DiedOnProbe;

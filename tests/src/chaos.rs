@@ -25,7 +25,8 @@ const OLD: Duration = Duration::from_secs(5);
 pub struct Twist {
     /// Bytes arrive in pieces of this size.
     pub pieces: Option<Pieces>,
-    /// No queue is ever full and no event is left lying, so that nothing depends on how much comes at once.
+    /// No queue is ever full, no event is left lying and nothing ends by surprise, so that nothing depends on what
+    /// else is done at the same instant.
     pub roomy: bool,
     /// The driver makes calls that nobody asked for.
     pub fidget: bool,
@@ -46,15 +47,19 @@ pub fn twisted(on: On, seed: u64, twist: Twist) -> Client {
         let limits = sanswire::limits::Limits::default();
         config.limits.max_queued_events = limits.max_queued_events;
         config.limits.max_queued_out_bytes = limits.max_queued_out_bytes;
+        config.limits.violation_budget = limits.violation_budget;
     }
-    let server = server(rng.fork());
+    let server = server(rng.fork(), !twist.roomy);
     let now = Instant::from_millis(rng.number() % 1000);
     let link: Box<dyn crate::client_link::ClientLink> = match on {
         On::Line => {
             let mut shapes = [shape(&mut rng, now), shape(&mut rng, now)];
             for shape in &mut shapes {
                 shape.pieces = twist.pieces.unwrap_or(shape.pieces);
-                shape.capacity = if twist.roomy { usize::MAX } else { shape.capacity };
+                if twist.roomy {
+                    shape.capacity = usize::MAX;
+                    shape.cut_after = None;
+                }
             }
             let mut link = line_link(config, server, shapes, rng.number(), now);
             link.small_writes = rng.chance(50).then(|| 1 + rng.below(200));
@@ -110,7 +115,7 @@ fn shape(rng: &mut Rng, now: Instant) -> Shape {
     }
 }
 
-fn server(mut rng: Rng) -> Server {
+fn server(mut rng: Rng, may_close: bool) -> Server {
     let kind = rng.below(4);
     let version = *rng.pick(&[
         "2024-11-05",
@@ -134,20 +139,20 @@ fn server(mut rng: Rng) -> Server {
                 out.result(request, discover_result(&["2026-07-28", "2025-11-25"]));
             }
             "initialize" | "server/discover" if sane => out.error(request, -32601, "no"),
-            _ => mischief(&mut rng, request, &mut out),
+            _ => mischief(&mut rng, request, &mut out, may_close),
         }
     });
     server
 }
 
 /// One to three things a server might do with a request.
-fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>) {
+fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>, may_close: bool) {
     for _ in 0..=rng.below(3) {
         let id = request["id"].clone();
         let late = Duration::from_millis(*rng.pick(&[0, 0, 0, 5, 700]));
         let mut out = out.after(late);
         let result = json!({"resultType": "complete", "content": [], "tools": []});
-        match rng.below(24) {
+        match rng.below(26) {
             0..=5 => out.result(request, result),
             6 => out.error(request, -32603, "broken"),
             7 => {
@@ -168,7 +173,7 @@ fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>) {
             14 => out.raw("junk é \u{1b}[0m\n"),
             15 => out.raw(vec![0xff, b'{', b'\n']),
             16 => out.raw(format!("[{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}},1]\n")),
-            17 => {
+            17 | 24..=25 => {
                 let method =
                     *rng.pick(&["ping", "roots/list", "sampling/createMessage", "elicitation/create", "x"]);
                 out.request(json!(rng.below(4)), method, json!({"message": "m"}));
@@ -190,7 +195,7 @@ fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>) {
                 End::Refused(500),
                 End::Challenged(401),
             ])),
-            22 if rng.chance(7) => out.close(),
+            22 if rng.chance(7) && may_close => out.close(),
             _ => {}
         }
     }
@@ -239,7 +244,15 @@ fn act(
     calls: &[RequestHandle],
     twist: Twist,
 ) -> Result<Option<RequestHandle>, sanswire::error::ApiError> {
-    let options = RequestOptions::default();
+    let mut options = RequestOptions::default();
+    options.idle = *rng.pick(&[
+        None,
+        None,
+        None,
+        Some(Duration::ZERO),
+        Some(Duration::from_millis(3)),
+        Some(Duration::MAX),
+    ]);
     match rng.below(20) {
         0..=5 => {
             let size = *rng.pick(&[0, 10, 3000, 5000]);

@@ -31,6 +31,8 @@ pub trait ClientLink {
     fn act(&mut self, stream: Stream, act: Act);
     /// Whether events stay where they are.
     fn hold(&mut self, holding: bool);
+    /// Everything the client wrote, whether it arrived or not.
+    fn written(&self) -> Vec<u8>;
     /// What happened, for a failure's text.
     fn report(&self) -> String;
 

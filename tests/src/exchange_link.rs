@@ -315,6 +315,10 @@ impl ClientLink for ExchangeLink {
         self.holding = holding;
     }
 
+    fn written(&self) -> Vec<u8> {
+        self.sent.iter().flat_map(|exchange| exchange.message.to_vec()).collect()
+    }
+
     fn report(&self) -> String {
         let mut out = String::new();
         for (at, line) in &self.log {

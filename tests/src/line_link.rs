@@ -66,6 +66,10 @@ impl ClientLink for LineLink {
         self.a.holding = holding;
     }
 
+    fn written(&self) -> Vec<u8> {
+        self.written.clone()
+    }
+
     fn report(&self) -> String {
         Self::report(self)
     }

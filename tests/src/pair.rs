@@ -32,6 +32,8 @@ pub struct Pair<A: Watched, B: Watched> {
     pub small_writes: Option<usize>,
     /// Make calls on `a` that nobody asked for: they must be harmless.
     pub fidget: bool,
+    /// Everything that `a` ever wrote.
+    pub written: Vec<u8>,
     log: Vec<(Instant, String)>,
 }
 
@@ -49,6 +51,7 @@ impl<A: Watched, B: Watched> Pair<A, B> {
             rng,
             small_writes: None,
             fidget: false,
+            written: Vec::new(),
             log: Vec::new(),
         }
     }
@@ -78,8 +81,10 @@ impl<A: Watched, B: Watched> Pair<A, B> {
             let mut most = || self.small_writes.map_or(usize::MAX, |most| 1 + self.rng.below(most));
             let sizes = (most(), most());
             let log = &mut self.log;
-            let one = turn("a", &mut self.a, &mut self.a_to_b, &mut self.b_to_a, sizes.0, self.now, log);
-            let two = turn("b", &mut self.b, &mut self.b_to_a, &mut self.a_to_b, sizes.1, self.now, log);
+            let (a, b, written) = (&mut self.a, &mut self.b, &mut self.written);
+            let one = turn("a", a, &mut self.a_to_b, &mut self.b_to_a, sizes.0, self.now, log, written);
+            let two =
+                turn("b", b, &mut self.b_to_a, &mut self.a_to_b, sizes.1, self.now, log, &mut Vec::new());
             if !one && !two {
                 self.a.machine.handle_timeout(self.now);
                 self.b.machine.handle_timeout(self.now);
@@ -162,6 +167,7 @@ impl<A: Watched, B: Watched> Pair<A, B> {
 }
 
 /// What one side can do now. True: something was done.
+#[expect(clippy::too_many_arguments, reason = "one side, its two links, and where it is written down")]
 fn turn<M: Watched>(
     name: &str,
     side: &mut Side<M>,
@@ -170,6 +176,7 @@ fn turn<M: Watched>(
     write: usize,
     now: Instant,
     log: &mut Vec<(Instant, String)>,
+    written: &mut Vec<u8>,
 ) -> bool {
     let mut busy = false;
     if side.reads() {
@@ -188,6 +195,7 @@ fn turn<M: Watched>(
         let bytes = side.write(len, now);
         log.push((now, format!("{name} sends {}", excerpt(&bytes))));
         out.send(&bytes, now);
+        written.extend_from_slice(&bytes);
         busy = true;
     }
     if out.is_cut() && side.end_output(now) {
