@@ -22,7 +22,7 @@ fn every_accepted_request_ends_once_whatever_happens_on_exchanges() {
 #[test]
 fn the_same_calls_give_the_same_bytes() {
     // Golden rule 6.
-    each_seed(60, |seed| {
+    each_seed(40, |seed| {
         for on in [On::Line, On::Exchanges] {
             let run = || {
                 let mut client = chaos::client(on, seed);
@@ -58,7 +58,7 @@ fn assert_same(one: &(Vec<String>, Vec<u8>), two: &(Vec<String>, Vec<u8>), what:
 #[test]
 fn nothing_depends_on_how_the_streams_are_cut() {
     // Golden rule 3. P-115
-    each_seed(100, |seed| {
+    each_seed(60, |seed| {
         let twist = |pieces| Twist { pieces: Some(pieces), roomy: true, fidget: false };
         let whole = run(On::Line, seed, twist(Pieces::Whole));
         for pieces in [Pieces::Bytes(1), Pieces::Random(100)] {
@@ -69,7 +69,7 @@ fn nothing_depends_on_how_the_streams_are_cut() {
 
 #[test]
 fn calls_that_nobody_asked_for_change_nothing() {
-    each_seed(100, |seed| {
+    each_seed(50, |seed| {
         for on in [On::Line, On::Exchanges] {
             let calm = Twist { roomy: true, ..Twist::default() };
             let fidgety = run(on, seed, Twist { fidget: true, ..calm });

@@ -225,6 +225,20 @@ pub(crate) fn requests_of_the_servers_with_long_ids() {
     flood.over(64 * KIB);
 }
 
+/// What a violation says of a message is not the message.
+pub(crate) fn requests_with_long_names() {
+    let mut limits = limits();
+    limits.max_message_bytes = 1 << 20;
+    let name = "n".repeat(1000 * KIB);
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{name}\"}}\n");
+    let bytes = line.repeat(60).into_bytes();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut flood = Flood::start(revision, limits.clone());
+        flood.read(&bytes);
+        flood.over(1 << 20);
+    }
+}
+
 /// Under the one revision that has batches, a message holds as many messages as it has room for.
 pub(crate) fn batches_as_long_as_allowed() {
     for element in [

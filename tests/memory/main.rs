@@ -10,7 +10,7 @@ mod floods;
 static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn main() {
-    let scenarios: [(&str, fn()); 18] = [
+    let scenarios: &[(&str, fn())] = &[
         ("a_line_without_an_end", floods::a_line_without_an_end),
         ("lines_as_long_as_allowed", floods::lines_as_long_as_allowed),
         ("small_notifications_that_nobody_takes", floods::small_notifications_that_nobody_takes),
@@ -20,6 +20,7 @@ fn main() {
         ("small_requests_that_nobody_answers", floods::small_requests_that_nobody_answers),
         ("pings_to_an_application_that_cannot_write", floods::pings_to_an_application_that_cannot_write),
         ("requests_of_the_servers_with_long_ids", floods::requests_of_the_servers_with_long_ids),
+        ("requests_with_long_names", floods::requests_with_long_names),
         ("batches_as_long_as_allowed", floods::batches_as_long_as_allowed),
         ("progress_texts_that_are_cut_short", amplified::progress_texts_that_are_cut_short),
         ("messages_that_fill_half_of_their_buffer", amplified::messages_that_fill_half_of_their_buffer),
@@ -31,7 +32,7 @@ fn main() {
         ("random_runs", floods::random_runs),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    for (name, scenario) in scenarios {
+    for (name, scenario) in scenarios.iter().copied() {
         if wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str())) {
             scenario();
             report(name);
