@@ -12,10 +12,13 @@
 //!                              └──▶ Closed (timeout, incompatible, refused, died)
 //! ```
 
+mod answering;
+mod asking;
 pub mod config;
 mod encode;
 pub mod era;
 pub mod event;
+mod handshake;
 mod inbound;
 pub mod input;
 mod line;
