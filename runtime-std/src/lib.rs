@@ -29,6 +29,7 @@
 
 pub use sanswire;
 
+mod asking;
 mod calls;
 mod client;
 mod clock;
