@@ -98,7 +98,7 @@ fn config(rng: &mut Rng) -> Config {
     limits.max_queued_out_bytes = *rng.pick(&[4096, 1 << 20]);
     limits.max_peer_requests = *rng.pick(&[0, 1, 64, 64]);
     limits.max_subscriptions = *rng.pick(&[0, 1, 64]);
-    limits.violation_budget = *rng.pick(&[0, 10, 1000, 1000, 1000]);
+    limits.violation_budget = *rng.pick(&[0, 2, 10, 1000, 1000, 1000]);
     limits.peer_request = Duration::from_secs(*rng.pick(&[1, 600]));
     limits.request_idle = Duration::from_secs(*rng.pick(&[1, 30]));
     limits.request_absolute = Duration::from_secs(*rng.pick(&[3, 600]));
@@ -152,7 +152,7 @@ fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>, may_close: bool) 
         let late = Duration::from_millis(*rng.pick(&[0, 0, 0, 5, 700]));
         let mut out = out.after(late);
         let result = json!({"resultType": "complete", "content": [], "tools": []});
-        match rng.below(26) {
+        match rng.below(29) {
             0..=5 => out.result(request, result),
             6 => out.error(request, -32603, "broken"),
             7 => {
@@ -173,6 +173,9 @@ fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>, may_close: bool) 
             14 => out.raw("junk é \u{1b}[0m\n"),
             15 => out.raw(vec![0xff, b'{', b'\n']),
             16 => out.raw(format!("[{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}},1]\n")),
+            26 => out.result(request, json!([])),
+            27 => out.result(request, json!({"content": []})),
+            28 => out.push().notify("notifications/tools/list_changed", json!({})),
             17 | 24..=25 => {
                 let method =
                     *rng.pick(&["ping", "roots/list", "sampling/createMessage", "elicitation/create", "x"]);
@@ -215,7 +218,7 @@ pub fn torment(client: &mut Client, seed: u64) {
 /// If the client breaks a rule.
 pub fn torment_with(client: &mut Client, seed: u64, twist: Twist) {
     let mut rng = Rng::new(seed ^ 0x00c0_ffee);
-    let mut calls: Vec<RequestHandle> = Vec::new();
+    let mut calls: Vec<(RequestHandle, Method)> = Vec::new();
     if rng.chance(80) {
         client.wait_ms(9000);
     }
@@ -225,25 +228,37 @@ pub fn torment_with(client: &mut Client, seed: u64, twist: Twist) {
         }
     }
     client.link.hold(false);
+    if rng.chance(30) {
+        client.wait(Duration::from_secs(700));
+        let open = client.link.session().in_flight();
+        let listening = open_ones(client, &calls, Some(Method::SubscriptionsListen));
+        assert_eq!(open, listening, "no call outlives its deadlines\n{}", client.link.report());
+    }
     client.link.close();
     client.wait_ms(10_000);
     assert!(client.close_reason().is_some(), "not closed\n{}", client.link.report());
-    for call in calls {
-        let ends = client.find(|event| match event {
-            Event::Finished { request, .. } if *request == call => Some(()),
-            _ => None,
-        });
-        assert_eq!(ends.len(), 1, "{call:?}\n{}", client.link.report());
-    }
+    assert_eq!(open_ones(client, &calls, None), 0, "{}", client.link.report());
     check_wire(client);
+}
+
+/// How many of these requests, of this method, have not ended. Each ends once.
+fn open_ones(client: &Client, calls: &[(RequestHandle, Method)], of: Option<Method>) -> usize {
+    let ended: Vec<RequestHandle> = client.find(|event| match event {
+        Event::Finished { request, .. } => Some(*request),
+        _ => None,
+    });
+    let ends = |call: &RequestHandle| ended.iter().filter(|ended| *ended == call).count();
+    assert!(calls.iter().all(|(call, _)| ends(call) <= 1), "{}", client.link.report());
+    let wanted = |method: &Method| of.as_ref().is_none_or(|of| of == method);
+    calls.iter().filter(|(call, method)| wanted(method) && ends(call) == 0).count()
 }
 
 fn act(
     client: &mut Client,
     rng: &mut Rng,
-    calls: &[RequestHandle],
+    calls: &[(RequestHandle, Method)],
     twist: Twist,
-) -> Result<Option<RequestHandle>, sanswire::error::ApiError> {
+) -> Result<Option<(RequestHandle, Method)>, sanswire::error::ApiError> {
     let mut options = RequestOptions::default();
     options.idle = *rng.pick(&[
         None,
@@ -257,15 +272,17 @@ fn act(
         0..=5 => {
             let size = *rng.pick(&[0, 10, 3000, 5000]);
             let params = json!({"name": "echo", "arguments": {"x": "a".repeat(size)}}).to_string();
-            return client.link.request(Method::ToolsCall, Some(json(&params)), &options).map(Some);
+            let call = client.link.request(Method::ToolsCall, Some(json(&params)), &options)?;
+            return Ok(Some((call, Method::ToolsCall)));
         }
         6 => {
             let method = rng.pick(&[Method::ToolsList, Method::Ping, Method::PromptsGet, Method::Initialize]);
-            return client.link.request(method.clone(), None, &options).map(Some);
+            return Ok(Some((client.link.request(method.clone(), None, &options)?, method.clone())));
         }
         7 => {
             let filter = Some(json(r#"{"notifications":{"toolsListChanged":true}}"#));
-            return client.link.request(Method::SubscriptionsListen, filter, &options).map(Some);
+            let listen = client.link.request(Method::SubscriptionsListen, filter, &options)?;
+            return Ok(Some((listen, Method::SubscriptionsListen)));
         }
         8 => {
             let input = client.find(|event| match event {
@@ -275,10 +292,10 @@ fn act(
             if let Some(input) = input.last() {
                 let answer = InputAnswer::Result(json(r#"{"roots":[]}"#));
                 let answers = InputAnswers::collect(input, |_| answer.clone());
-                return client.link.resume(input, &answers, &options).map(Some);
+                return Ok(Some((client.link.resume(input, &answers, &options)?, input.method().clone())));
             }
         }
-        9 if !calls.is_empty() => client.link.cancel(*rng.pick(calls), Some("enough"))?,
+        9 if !calls.is_empty() => client.link.cancel(rng.pick(calls).0, Some("enough"))?,
         10 => {
             let asked: Vec<PeerRequestHandle> = client.find(|event| match event {
                 Event::PeerRequest { handle, .. } => Some(*handle),
