@@ -37,6 +37,7 @@ fn partition(n: u32) -> RequestOptions {
 
 #[test]
 fn facts_say_what_a_head_may_have_to_say() {
+    // P-138
     let mut link = start(config(), Server::dual("2025-11-25"));
     let params = json(r#"{"name":"echo","arguments":{"a":1}}"#);
     link.request(Method::ToolsCall, Some(params), &RequestOptions::default()).unwrap();
@@ -46,6 +47,7 @@ fn facts_say_what_a_head_may_have_to_say() {
     for exchange in &link.sent {
         assert_eq!(exchange.facts.revision, Some(Revision::V2026_07_28));
         let message: Value = serde_json::from_slice(&exchange.message).unwrap();
+        assert!(message.is_object(), "one message an exchange, whatever the revision");
         assert_eq!(message["method"], exchange.facts.method.as_ref().unwrap().as_str());
     }
     let call = of(&link, &Method::ToolsCall)[0];
@@ -58,7 +60,7 @@ fn facts_say_what_a_head_may_have_to_say() {
 
 #[test]
 fn the_handshake_has_no_revision_and_all_that_follows_the_negotiated_one() {
-    // P-088
+    // P-088 P-188
     let mut link = start(remembering(Verdict::Legacy), Server::legacy("2025-06-18"));
     let ping = link.request(Method::Ping, None, &RequestOptions::default()).unwrap();
     link.act(None, sanswire_tests::peer::Act::Message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})));
@@ -73,6 +75,8 @@ fn the_handshake_has_no_revision_and_all_that_follows_the_negotiated_one() {
         link.sent.iter().filter(|sent| sent.facts.method != Some(Method::Initialize)).collect();
     assert_eq!(later.len(), 3);
     for exchange in later {
+        let message: Value = serde_json::from_slice(&exchange.message).unwrap();
+        assert!(message.is_object(), "one message an exchange");
         assert_eq!(exchange.facts.revision, Some(Revision::V2025_06_18));
     }
     assert_eq!(of(&link, &Method::Initialized)[0].reply, ReplyForm::None);
