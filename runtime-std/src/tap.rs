@@ -10,6 +10,8 @@ use crate::options::{Direction, Tap};
 const MAX_LINE: usize = 1024 * 1024;
 /// What may wait for a slow tap.
 const MAX_WAITING: usize = 8 * 1024 * 1024;
+/// What a waiting line costs beside its bytes: a blank one is not for nothing.
+const LINE: usize = 64;
 const STACK: usize = 512 * 1024;
 
 /// Cuts one direction's bytes into lines.
@@ -74,11 +76,11 @@ impl TapQueue {
 
     pub(crate) fn push(&self, direction: Direction, at: Duration, line: &[u8]) {
         let mut waiting = self.lock();
-        waiting.bytes += line.len();
+        waiting.bytes += line.len() + LINE;
         waiting.lines.push_back((direction, at, line.into()));
         while waiting.bytes > MAX_WAITING {
             if let Some((_, _, line)) = waiting.lines.pop_front() {
-                waiting.bytes -= line.len();
+                waiting.bytes -= line.len() + LINE;
                 waiting.lost += 1;
             }
         }
@@ -96,7 +98,7 @@ impl TapQueue {
                 waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            waiting.bytes -= line.len();
+            waiting.bytes -= line.len() + LINE;
             waiting.telling = true;
             drop(waiting);
             if lost > 0 {
@@ -122,5 +124,22 @@ impl TapQueue {
             }
             waiting = self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_a_byte_do_not_wait_for_nothing() {
+        let queue = TapQueue { waiting: Mutex::default(), changed: Condvar::new() };
+        for _ in 0..1_000_000 {
+            queue.push(Direction::Received, Duration::ZERO, b"");
+        }
+        let waiting = queue.lock();
+        let held = waiting.lines.capacity() * size_of::<(Direction, Duration, Box<[u8]>)>();
+        assert!(held <= 2 * MAX_WAITING, "{held}");
+        assert_eq!(waiting.lost + waiting.lines.len() as u64, 1_000_000);
     }
 }
