@@ -98,6 +98,19 @@ impl Command {
         self.directory.as_deref()
     }
 
+    /// Whether the system can start it with the environment that was declared. A name with a `=` in it would
+    /// declare another variable than the one that was meant.
+    pub(crate) fn check(&self) -> std::io::Result<()> {
+        let unusable = |name: &OsString| name.is_empty() || name.as_encoded_bytes().contains(&b'=');
+        match self.env.keys().find(|name| unusable(name)) {
+            Some(name) => Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!("{name:?} is no name for an environment variable"),
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// What the system starts: everything but pipes and process group.
     pub(crate) fn to_system(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);

@@ -9,7 +9,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net;
 use sanswire::client::{Config, LineConnection, Peer, Start, era};
 use sanswire::error::CloseReason;
 
@@ -73,6 +76,7 @@ fn open_with_restart(way: &Way<'_>, options: &ConnectOptions) -> Result<Client, 
 
 fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client, ConnectError> {
     let mut config = options.config.clone();
+    config.limits.check()?;
     config.start = start;
     let clock = Clock::start();
     let (shared, watcher) = match way {
@@ -88,15 +92,11 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
             adopt(input, Output::Tcp(stream), config, options, clock)?
         }
         Way::Unix(path) => {
-            let stream = UnixStream::connect(path).map_err(|source| ConnectError::Dial {
+            let stream = dial_unix(path, &config).map_err(|source| ConnectError::Dial {
                 address: path.to_string_lossy().into_owned(),
                 source,
             })?;
-            let setup = || {
-                stream.set_nonblocking(true)?;
-                stream.as_fd().try_clone_to_owned()
-            };
-            let input = setup().map_err(ConnectError::System)?;
+            let input = stream.as_fd().try_clone_to_owned().map_err(ConnectError::System)?;
             adopt(input, Output::Unix(stream), config, options, clock)?
         }
     };
@@ -131,16 +131,53 @@ fn failed(shared: &Shared, watcher: JoinHandle<()>) -> ConnectError {
     ConnectError::Closed { reason, exit, stderr_tail, first_junk }
 }
 
+/// All addresses together within the connect limit.
 fn dial(addresses: &[std::net::SocketAddr], config: &Config) -> Result<TcpStream, ConnectError> {
+    let started = Instant::now();
     let mut failed = (String::from("that host"), io::Error::from(io::ErrorKind::AddrNotAvailable));
     for address in addresses {
-        match TcpStream::connect_timeout(address, config.limits.connect) {
+        let left = config.limits.connect.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(address, left) {
             Ok(stream) => return Ok(stream),
             Err(source) => failed = (address.to_string(), source),
         }
     }
     let (address, source) = failed;
     Err(ConnectError::Dial { address, source })
+}
+
+/// A stream to a Unix socket, set non-blocking from the start: a connect that blocks would wait without an end for
+/// room in the queue of a server that accepts nobody.
+fn dial_unix(path: &Path, config: &Config) -> io::Result<UnixStream> {
+    /// How long to wait before asking for room in that queue again.
+    const LOOK: Duration = Duration::from_millis(5);
+    let started = Instant::now();
+    let address = net::SocketAddrUnix::new(path)?;
+    // In one step, where the system can: between two, another thread may start a child.
+    #[cfg(target_os = "linux")]
+    let socket = {
+        let flags = net::SocketFlags::CLOEXEC | net::SocketFlags::NONBLOCK;
+        net::socket_with(net::AddressFamily::UNIX, net::SocketType::STREAM, flags, None)?
+    };
+    #[cfg(not(target_os = "linux"))]
+    let socket = {
+        let socket = net::socket(net::AddressFamily::UNIX, net::SocketType::STREAM, None)?;
+        rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+        set_nonblocking(&socket)?;
+        socket
+    };
+    loop {
+        match net::connect(&socket, &address) {
+            Ok(()) => return Ok(socket.into()),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if started.elapsed() < config.limits.connect => std::thread::sleep(LOOK),
+            Err(Errno::AGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
 }
 
 type Opened = (Arc<Shared>, JoinHandle<()>);
@@ -153,6 +190,7 @@ fn spawn(
     clock: Clock,
 ) -> Result<Opened, ConnectError> {
     let machine = LineConnection::new(config, seed(), clock.now())?;
+    command.check().map_err(|source| explain(command, source))?;
     let tap = start_tap(options)?;
     let (tell, told) = mpsc::sync_channel(1);
     let (stderr_mode, ladder, responder) = (options.stderr, options.stop, options.responder.clone());

@@ -6,14 +6,17 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sanswire::client::PeerRequestHandle;
+use sanswire::error::ApiError;
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes::INTERNAL_ERROR;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
-use crate::shared::{Shared, State};
+use crate::shared::{Locked, Shared, State};
 
 const MAX_HANDLERS: u32 = 4;
 const IDLE: Duration = Duration::from_secs(10);
+/// How long to wait before looking for room in a full outbox again.
+const ROOM: Duration = Duration::from_millis(10);
 /// Embedder code runs here; only what it touches becomes memory.
 const STACK: usize = 512 * 1024;
 
@@ -67,18 +70,34 @@ fn handle_jobs(shared: &Arc<Shared>) {
         };
         drop(state);
         let answer = answer(shared, &request);
-        state = shared.lock();
+        state = send(shared, handle, answer);
         let now = shared.clock.now();
-        if state.machine.answer(handle, &answer, now)
-            == Err(sanswire::error::ApiError::BadParams("an answer is no object"))
-        {
-            let _ = state.machine.answer(handle, &failure("the answer is no object"), now);
-        }
         shared.flush(&mut state, now);
         shared.deliver(&mut state, now);
         shared.kick(&mut state);
         shared.unlock(state);
         state = shared.lock();
+    }
+}
+
+/// Hands the answer in. What cannot be sent is told, so that the server does not wait for it; while too much waits
+/// to be written, the answer waits too.
+fn send(shared: &Shared, handle: PeerRequestHandle, mut answer: InputAnswer) -> Locked<'_> {
+    let mut state = shared.lock();
+    loop {
+        let why = match state.machine.answer(handle, &answer, shared.clock.now()) {
+            Err(ApiError::OutboundFull) if state.closed.is_none() => {
+                state = shared.changed.wait_timeout(state, ROOM).unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            Err(ApiError::BadParams(_)) => "the answer is no object",
+            Err(ApiError::TooLarge { .. }) => "the answer is too long",
+            _ => return state,
+        };
+        if matches!(&answer, InputAnswer::Error(error) if error.message == why) {
+            return state;
+        }
+        answer = failure(why);
     }
 }
 

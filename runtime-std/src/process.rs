@@ -44,6 +44,14 @@ pub(crate) trait Pipes {
     }
 }
 
+/// The moment so long from now. Any patience is a patience: what the system's clock cannot count is taken as ten
+/// years.
+fn after(patience: Duration) -> Instant {
+    const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+    let now = Instant::now();
+    now.checked_add(patience.min(YEARS)).unwrap_or(now)
+}
+
 impl Child {
     pub(crate) fn new(child: std::process::Child) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -122,8 +130,8 @@ impl Child {
         by_itself: bool,
         close_stdin: impl FnOnce(),
     ) -> (Option<ExitStatus>, Ended) {
-        let end = Instant::now() + ladder.total;
-        let rung = |patience: Duration| (Instant::now() + patience).min(end);
+        let end = after(ladder.total);
+        let rung = |patience: Duration| after(patience).min(end);
         let gone = |this: &Self, _: &dyn Pipes| this.exited();
         let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
         let mut ended = Ended::Already;

@@ -10,6 +10,7 @@ mod child;
 mod common;
 mod errors;
 mod flow;
+mod hostile;
 mod input;
 mod parent;
 mod processes;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             let trials = [
                 errors::trials(),
                 flow::trials(),
+                hostile::trials(),
                 input::trials(),
                 processes::trials(),
                 sharing::trials(),
