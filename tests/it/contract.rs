@@ -110,6 +110,24 @@ fn closed_is_the_last_event_whatever_uses_the_budget_up() {
 }
 
 #[test]
+fn an_error_without_an_id_means_the_probe_when_nothing_else_is_open() {
+    let no =
+        |id: &str| format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":-32600,\"message\":\"no\"}}}}\n");
+    // The handshake was tried first, or beside a silent probe, and refused: the probe alone is open.
+    for (verdict, hedge, handshake) in [(Some(Verdict::Legacy), 0, "\"id\":1,"), (None, 2000, "\"id\":2,")] {
+        let config = verdict.map_or_else(config, remembering);
+        let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
+        machine.handle_timeout(at(hedge));
+        drain(&mut machine, at(hedge));
+        machine.handle_input(no(handshake).as_bytes(), at(hedge));
+        assert!(drain(&mut machine, at(hedge)).1.is_empty());
+        machine.handle_input(no("").as_bytes(), at(hedge));
+        let (_, events, _) = drain(&mut machine, at(hedge));
+        assert!(matches!(events.last(), Some(Event::Closed(CloseReason::Refused { .. }))), "{events:?}");
+    }
+}
+
+#[test]
 fn early_and_repeated_timeouts_do_nothing() {
     let mut machine = ready();
     machine.request(Method::ToolsList, None, &RequestOptions::default(), at(2)).unwrap();

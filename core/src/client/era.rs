@@ -160,7 +160,7 @@ impl EraSearch {
 
     /// Whether an error that names no request can only mean the probe.
     pub(crate) const fn only_probe_open(&self) -> bool {
-        matches!(self.probe, Probe::Open) && matches!(self.handshake, Handshake::NotSent)
+        matches!(self.probe, Probe::Open) && !matches!(self.handshake, Handshake::Open)
     }
 
     /// Whether the probe was ever sent: if the peer ends now, it may have died of it.
