@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Event, LineConnection, RequestOptions, Verdict};
+use sanswire::client::{Event, LineConnection, Outcome, RequestOptions, Verdict};
 use sanswire::error::CloseReason;
 use sanswire::mcp::Method;
 use sanswire::{Instant, Machine, Output};
@@ -124,6 +124,33 @@ fn an_error_without_an_id_means_the_probe_when_nothing_else_is_open() {
         machine.handle_input(no("").as_bytes(), at(hedge));
         let (_, events, _) = drain(&mut machine, at(hedge));
         assert!(matches!(events.last(), Some(Event::Closed(CloseReason::Refused { .. }))), "{events:?}");
+    }
+}
+
+#[test]
+fn where_a_string_may_name_a_call_it_names_it_in_what_is_unusable_too() {
+    let long = "x".repeat(5000);
+    for (line, lenient) in [
+        (format!(r#"{{"jsonrpc":"2.0","id":"2","result":{{"x":"{long}"}}}}"#), true),
+        (format!(r#"{{"jsonrpc":"2.0","id":"2","result":{{"x":"{long}"}}}}"#), false),
+        (r#"{"jsonrpc":"2.0","id":"2","result":{},"error":{}}"#.to_owned(), true),
+        (r#"{"jsonrpc":"2.0","id":"02","result":{},"error":{}}"#.to_owned(), false),
+    ] {
+        let mut config = remembering(Verdict::Legacy);
+        config.lenient_ids = lenient;
+        config.limits.max_message_bytes = 4096;
+        let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
+        drain(&mut machine, at(0));
+        machine.handle_input(READY, at(0));
+        machine.request(Method::ToolsList, None, &RequestOptions::default(), at(0)).unwrap();
+        drain(&mut machine, at(0));
+        machine.handle_input(format!("{line}\n").as_bytes(), at(0));
+        let (_, events, _) = drain(&mut machine, at(0));
+        let finished = matches!(
+            events[..],
+            [Event::Finished { outcome: Outcome::TooLarge { .. } | Outcome::Invalid(_), .. }]
+        );
+        assert_eq!(finished, lenient, "{events:?}");
     }
 }
 

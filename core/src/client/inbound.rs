@@ -93,7 +93,7 @@ impl Session {
         let (Message::Result { id, .. } | Message::Error { id: Some(id), .. }) = message else {
             return false;
         };
-        id.as_i64().and_then(|id| u64::try_from(id).ok()).is_some_and(|id| self.requests.contains(id))
+        self.is_open(id)
     }
 
     fn message(&mut self, from: Origin, message: Message, now: Instant) {
@@ -112,13 +112,20 @@ impl Session {
         }
     }
 
+    /// The number that `id` is, or that it spells where that is allowed.
+    fn number_of(&self, id: &RequestId) -> Option<u64> {
+        let spelled = || id.as_str().filter(|_| self.config.lenient_ids).and_then(canonical);
+        id.as_i64().and_then(|id| u64::try_from(id).ok()).or_else(spelled)
+    }
+
+    /// Whether `id` names a request that is open.
+    fn is_open(&self, id: &RequestId) -> bool {
+        self.number_of(id).is_some_and(|number| self.requests.contains(number))
+    }
+
     /// The open request that `id` answers, taken out of the table.
     fn claim(&mut self, from: Origin, id: &RequestId) -> Option<Open> {
-        let number = id.as_i64().and_then(|id| u64::try_from(id).ok()).or_else(|| {
-            let text = id.as_str().filter(|_| self.config.lenient_ids)?;
-            canonical(text)
-        });
-        if let Some(number) = number {
+        if let Some(number) = self.number_of(id) {
             let right_stream = |open: &Open| match from {
                 Origin::Exchange(exchange) => open.exchange == exchange,
                 Origin::Stream | Origin::Push => true,
@@ -234,7 +241,7 @@ impl Session {
     fn fault(&mut self, from: Origin, fault: Fault, now: Instant) {
         if !fault.has_method
             && let Some(id) = &fault.id
-            && id.as_i64().and_then(|id| u64::try_from(id).ok()).is_some_and(|id| self.requests.contains(id))
+            && self.is_open(id)
         {
             let Some(open) = self.claim(from, id) else { return };
             return self.unusable_answer(&open, Outcome::Invalid(Violation::Malformed(fault)), now);
@@ -259,7 +266,7 @@ impl Session {
         let limit = self.config.limits.max_message_bytes;
         if !has_method
             && let Some(id) = &id
-            && id.as_i64().and_then(|id| u64::try_from(id).ok()).is_some_and(|id| self.requests.contains(id))
+            && self.is_open(id)
         {
             let Some(open) = self.claim(from, id) else { return };
             return self.unusable_answer(&open, Outcome::TooLarge { len, limit }, now);
