@@ -187,6 +187,10 @@ impl Session {
         if known && !legality::legal(revision, Sender::Client, &method) {
             return Err(ApiError::WrongEra { method, revision });
         }
+        let declared = &self.config.capabilities;
+        if method == Method::RootsListChanged && !(declared.roots && declared.roots_list_changed) {
+            return Err(ApiError::BadParams("changes of roots were not declared"));
+        }
         let message = encode::notification(&method, params.as_ref());
         let limit = self.config.limits.max_message_bytes;
         if message.len() > limit {

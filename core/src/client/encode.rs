@@ -11,7 +11,7 @@ use crate::jsonrpc::{
     write_u64,
 };
 use crate::mcp::meta;
-use crate::mcp::{Method, Revision};
+use crate::mcp::{Era, Method, Revision};
 
 /// The parameters of a request, without `_meta`.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ fn modern_meta(w: &mut ObjectWriter<'_>, revision: Revision, config: &Config, op
         options.client.as_ref().unwrap_or(&config.client).write(w);
     });
     w.object(meta::CLIENT_CAPABILITIES, |w| {
-        options.capabilities.as_ref().unwrap_or(&config.capabilities).write(w);
+        options.capabilities.as_ref().unwrap_or(&config.capabilities).write(w, Era::Modern);
     });
     if let Some(level) = options.log_level.or(config.log_level) {
         w.string(meta::LOG_LEVEL, LogLevel::as_str(level));
@@ -140,7 +140,7 @@ pub(crate) fn initialize(id: u64, revision: Revision, config: &Config) -> Bytes 
         w.string("method", Method::Initialize.as_str());
         w.object("params", |w| {
             w.string("protocolVersion", revision.as_str());
-            w.object("capabilities", |w| config.capabilities.write(w));
+            w.object("capabilities", |w| config.capabilities.write(w, Era::Legacy));
             w.object("clientInfo", |w| config.client.write(w));
         });
     })

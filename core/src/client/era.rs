@@ -326,7 +326,10 @@ pub(crate) fn is_modern_answer(result: &RawJson) -> bool {
 /// `None`: no `DiscoverResult` at all.
 fn read_discover(result: &RawJson) -> Option<Discovered> {
     let view = result.view();
-    let versions = view.get("supportedVersions").filter(|versions| versions.kind() == Kind::Array)?;
+    let complete =
+        view.get("resultType").is_none_or(|kind| kind.str().is_some_and(|kind| kind.eq_str("complete")));
+    let versions =
+        view.get("supportedVersions").filter(|versions| complete && versions.kind() == Kind::Array)?;
     let modern = Revision::ALL.into_iter().rev().find(|known| {
         let named =
             |version: JsonRef<'_>| version.str().is_some_and(|version| version.eq_str(known.as_str()));

@@ -199,18 +199,18 @@ impl Requests {
         self.wake
     }
 
-    /// The next request whose time is over, taken out of the table.
-    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<(u64, Open, Deadline, Duration)> {
+    /// All requests whose time is over, taken out of the table, oldest first. Looks at each open request once.
+    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<(u64, Open, Deadline, Duration)> {
         if self.wake.is_none_or(|wake| wake > now) {
-            return None;
+            return Vec::new();
         }
-        let hit =
-            self.iter().find_map(|(id, open)| open.expired(now).map(|(which, limit)| (id, which, limit)));
-        let Some((id, which, limit)) = hit else {
-            self.wake = self.iter().fold(None, |wake, (_, open)| earliest(wake, open.due()));
-            return None;
-        };
-        self.remove(id).map(|open| (id, open, which, limit))
+        let hit = |(id, open): (u64, &Open)| open.expired(now).map(|(which, limit)| (id, which, limit));
+        let due: Vec<_> = self.iter().filter_map(hit).collect();
+        let taken =
+            due.into_iter().filter_map(|(id, which, limit)| Some((id, self.remove(id)?, which, limit)));
+        let taken = taken.collect();
+        self.wake = self.iter().fold(None, |wake, (_, open)| earliest(wake, open.due()));
+        taken
     }
 
     #[cfg(test)]

@@ -233,7 +233,7 @@ impl Session {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.opening_timeout(now);
-        while let Some((id, open, which, limit)) = self.requests.pop_expired(now) {
+        for (id, open, which, limit) in self.requests.take_expired(now) {
             let Owner::Application(request) = open.owner else { continue };
             let notice = encode::cancelled(id, Some("timed out"));
             let notice = self.exchange(notice, Some(Method::Cancelled), open.partition);

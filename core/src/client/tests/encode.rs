@@ -67,13 +67,14 @@ fn capabilities_list_only_what_is_declared() {
     let none = text(&encode::initialize(1, Revision::V2025_11_25, &config));
     assert!(none.contains(r#""capabilities":{},"#), "{none}");
     config.capabilities.roots = true;
+    config.capabilities.roots_list_changed = true;
     config.capabilities.sampling = true;
     config.capabilities.sampling_tools = true;
     config.capabilities.elicitation_url = true;
     let all = text(&encode::initialize(1, Revision::V2025_11_25, &config));
     // P-364, P-383, P-399, P-479
     assert!(
-        all.contains(r#""capabilities":{"roots":{},"sampling":{"tools":{}},"elicitation":{"url":{}}},"#),
+        all.contains(r#""capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}}},"#),
         "{all}"
     );
 }

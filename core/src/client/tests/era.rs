@@ -86,7 +86,10 @@ fn no_single_code_decides_and_any_other_refusal_leads_to_the_handshake() {
     {
         assert_eq!(probing().probe_answered(error(code)), Step::Initialize(Revision::V2025_11_25), "{code}");
     }
-    let junk = [Reply::Result(json("{}")), Reply::Result(json(r#"{"tools":[]}"#)), Reply::Unusable];
+    // P-019: a result of another kind is no introduction, whatever else it holds.
+    let other = r#"{"resultType":"later","supportedVersions":["2026-07-28"],"capabilities":{}}"#;
+    let junk = ["{}", r#"{"tools":[]}"#, other].map(|text| Reply::Result(json(text)));
+    let junk = junk.into_iter().chain([Reply::Unusable]);
     for reply in junk {
         assert_eq!(probing().probe_answered(reply), Step::Initialize(Revision::V2025_11_25));
     }

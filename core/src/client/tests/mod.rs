@@ -4,4 +4,5 @@ mod encode;
 mod era;
 mod input;
 mod listing;
+mod notify;
 mod requests;

@@ -65,8 +65,7 @@ proptest! {
                 }
                 Op::Expire { after_ms } => {
                     now = now.saturating_add(Duration::from_millis(after_ms));
-                    let mut expired: Vec<u64> = core::iter::from_fn(|| table.pop_expired(now)).map(|hit| hit.0).collect();
-                    expired.sort_unstable();
+                    let expired: Vec<u64> = table.take_expired(now).into_iter().map(|hit| hit.0).collect();
                     let due = |(_, at): &(bool, Option<Instant>)| at.is_some_and(|at| at <= now);
                     let expected: Vec<u64> = model.iter().filter(|(_, v)| due(v)).map(|(id, _)| *id).collect();
                     model.retain(|_, v| !due(v));

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson};
+use crate::mcp::Era;
 
 /// A program's name and version. Self-reported: for display only, never for decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub struct ClientCapabilities {
     pub sampling_tools: bool,
     /// Answers `roots/list`.
     pub roots: bool,
+    /// ... and says so when they change (`notifications/roots/list_changed`; only revisions with a handshake
+    /// have it).
+    pub roots_list_changed: bool,
     /// Extensions with their settings: `{"com.example/thing": {…}}`.
     pub extensions: Option<RawCapabilities>,
 }
@@ -74,10 +78,14 @@ impl ClientCapabilities {
         *self == Self::default()
     }
 
-    /// Writes the members of a capabilities object. `modern` leaves out what only sessions have.
-    pub(crate) fn write(&self, w: &mut ObjectWriter<'_>) {
+    /// Writes the members of a capabilities object; `era` leaves out what only sessions have.
+    pub(crate) fn write(&self, w: &mut ObjectWriter<'_>, era: Era) {
         if self.roots {
-            w.object("roots", |_| {});
+            w.object("roots", |w| {
+                if self.roots_list_changed && era == Era::Legacy {
+                    w.bool("listChanged", true);
+                }
+            });
         }
         if self.sampling {
             w.object("sampling", |w| {
