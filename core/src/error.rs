@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::jsonrpc::{ErrorObject, Fault, RequestId};
+use crate::mcp::types::input::InputKind;
 use crate::mcp::{Method, Revision};
 
 /// An application call was refused. Nothing was sent and the machine is unchanged.
@@ -54,6 +55,11 @@ pub enum ApiError {
         /// What was negotiated.
         revision: Revision,
     },
+    /// The client did not declare that it can give this kind of input, so it must not be asked.
+    MissingCapability {
+        /// The kind.
+        kind: InputKind,
+    },
     /// The connection is closed, or its peer no longer reads.
     Closed,
 }
@@ -76,7 +82,10 @@ impl fmt::Display for ApiError {
             Self::OutboundFull => f.write_str("too much waits to be written; the peer reads too slowly"),
             Self::TooManyRounds { limit } => write!(f, "the server asked for input {limit} times; giving up"),
             Self::WrongEra { method, revision } => {
-                write!(f, "revision {revision} has no {method} from client to server")
+                write!(f, "revision {revision} has no {method} from this side")
+            }
+            Self::MissingCapability { kind } => {
+                write!(f, "the client did not declare that it can answer this ({kind:?})")
             }
             Self::Closed => f.write_str("the connection is closed"),
         }
@@ -128,6 +137,11 @@ pub enum Violation {
     BatchTooLong {
         /// The limit: [`max_queued_events`](crate::limits::Limits::max_queued_events).
         limit: usize,
+    },
+    /// A request whose id is that of an open request of the same peer; it was refused, and the first goes on.
+    DuplicateId {
+        /// The id.
+        id: RequestId,
     },
     /// An answer to a request that was never made. `type_differs`: a request with the same digits is open, but
     /// its id is a number, not a string.
@@ -187,13 +201,16 @@ impl fmt::Display for Violation {
             Self::BatchTooLong { limit } => {
                 write!(f, "a batch of more than {limit} messages (max_queued_events); the rest was dropped")
             }
+            Self::DuplicateId { .. } => {
+                f.write_str("a request with the id of one that is open; it was refused")
+            }
             Self::UnknownResponseId { type_differs: true, .. } => {
                 f.write_str("an answer whose id is a string, but the request's id was a number")
             }
             Self::UnknownResponseId { .. } => f.write_str("an answer to a request that was never made"),
             Self::UnattributedError { code } => write!(f, "an error ({code}) that names no request"),
             Self::WrongDirection { method } => {
-                write!(f, "{} is not the server's to send under this revision", Bounded(method.as_str()))
+                write!(f, "{} is not the peer's to send under this revision", Bounded(method.as_str()))
             }
             Self::BadResult { method, why } => write!(f, "the result of {method} is unusable: {why}"),
             Self::UnknownResultType { name } => write!(f, "unknown result type {name:?}"),

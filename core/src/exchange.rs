@@ -27,6 +27,12 @@ impl ExchangeHandle {
         Self((n << 1) | 1)
     }
 
+    /// The `n`th exchange of a link that a server session stands behind, where the link gives the names.
+    #[must_use]
+    pub const fn numbered(n: u64) -> Self {
+        Self(n)
+    }
+
     pub(crate) const fn request_id(self) -> Option<u64> {
         if self.0 & 1 == 0 { Some(self.0 >> 1) } else { None }
     }
@@ -100,8 +106,8 @@ pub enum Effect {
     },
 }
 
-/// Where a message came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a message came from, and, for a server, where one goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The one stream that all messages share.
     Stream,

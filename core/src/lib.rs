@@ -5,8 +5,8 @@
 //! # In scope
 //!
 //! Framing, JSON-RPC, both protocol eras (2024-11-05 to 2025-11-25 with a handshake, 2026-07-28 stateless), the
-//! client's requests with their deadlines, progress, cancellation, input rounds, subscriptions and listings, and
-//! every bound of memory and work ([`limits`]).
+//! client's requests with their deadlines, progress, cancellation, input rounds, subscriptions and listings, the served
+//! side of all of these ([`server`]), and every bound of memory and work ([`limits`]).
 //!
 //! # Out of scope
 //!
@@ -77,6 +77,7 @@ pub mod limits;
 pub mod machine;
 pub mod mcp;
 pub mod outbox;
+pub mod server;
 pub mod time;
 
 pub use machine::{Machine, Output};

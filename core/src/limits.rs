@@ -41,6 +41,10 @@ pub struct Limits {
     pub max_queued_event_bytes: usize,
     /// How many violations a peer may commit before the connection is closed.
     pub violation_budget: u32,
+    /// Lines in a row that are no message before a server closes the connection; each is answered with an error.
+    pub max_junk_lines: u32,
+    /// Resources that a server's clients may watch on one connection, all subscriptions together.
+    pub max_resource_subscriptions: usize,
     /// Rounds of input that one call may ask for.
     pub max_input_rounds: u32,
     /// Pages of one listing.
@@ -61,6 +65,10 @@ pub struct Limits {
     pub probe_hedge: Duration,
     /// How long what is queued may take to leave after `close`.
     pub close_flush: Duration,
+    /// How long a server's open requests may take to finish after the end of input.
+    pub drain: Duration,
+    /// How long a server waits for further changes of a list before it announces one.
+    pub list_changed_debounce: Duration,
 }
 
 impl Default for Limits {
@@ -75,6 +83,8 @@ impl Default for Limits {
             max_queued_events: 4096,
             max_queued_event_bytes: 32 * 1024 * 1024,
             violation_budget: 1000,
+            max_junk_lines: 100,
+            max_resource_subscriptions: 256,
             max_input_rounds: 10,
             max_pages: 1000,
             max_items: 10_000,
@@ -85,6 +95,8 @@ impl Default for Limits {
             peer_request: Duration::from_secs(600),
             probe_hedge: Duration::from_secs(2),
             close_flush: Duration::from_secs(2),
+            drain: Duration::from_secs(10),
+            list_changed_debounce: Duration::from_millis(500),
         }
     }
 }

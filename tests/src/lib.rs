@@ -17,4 +17,6 @@ pub mod pair;
 pub mod peer;
 pub mod properties;
 pub mod seed;
+pub mod served;
+pub mod served_app;
 pub mod watch;

@@ -33,6 +33,21 @@ impl Watched for LineConnection {
     }
 }
 
+impl Watched for sanswire::server::LineConnection {
+    type Key = sanswire::server::PeerRequestHandle;
+
+    fn is_closed(event: &sanswire::server::Event) -> bool {
+        matches!(event, sanswire::server::Event::Closed(_))
+    }
+
+    fn finished(event: &sanswire::server::Event) -> Option<sanswire::server::PeerRequestHandle> {
+        match event {
+            sanswire::server::Event::Answered { peer, .. } => Some(*peer),
+            _ => None,
+        }
+    }
+}
+
 /// What was accepted and what has ended: each accepted request ends once, and `Closed` is the last event.
 #[derive(Clone, Debug)]
 pub struct Ledger<K> {

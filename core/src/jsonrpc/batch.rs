@@ -42,6 +42,25 @@ pub fn parse_batch(frame: Bytes, max_depth: u16) -> Result<Batch, Fault> {
     }
 }
 
+impl Batch {
+    /// How many messages are left. Passes over their text once.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        let (mut left, mut at) = (0, self.at);
+        loop {
+            at = skip_space(&self.frame, at);
+            if self.frame.get(at) == Some(&b',') {
+                at = skip_space(&self.frame, at + 1);
+            }
+            if matches!(self.frame.get(at), None | Some(b']')) {
+                return left;
+            }
+            at = reader::value_end(&self.frame, at);
+            left += 1;
+        }
+    }
+}
+
 impl Iterator for Batch {
     type Item = Result<Message, Fault>;
 

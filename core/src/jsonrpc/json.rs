@@ -152,6 +152,11 @@ impl RawJson {
         Self { frame, start, end }
     }
 
+    /// A copy of a value inside another.
+    pub(crate) fn copied(value: JsonRef<'_>) -> Self {
+        Self::whole(Bytes::copy_from_slice(value.as_bytes()))
+    }
+
     /// An object of our own making.
     pub(crate) fn object(write: impl FnOnce(&mut super::ObjectWriter<'_>)) -> Self {
         // Most are a name and a few arguments: one allocation, and none to shrink it.

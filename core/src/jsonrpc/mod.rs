@@ -11,6 +11,7 @@
 //! Sources: JSON-RPC 2.0; RFC 8259.
 
 mod batch;
+mod canonical;
 mod cursor;
 mod encode;
 mod envelope;
@@ -28,6 +29,8 @@ mod words;
 mod writer;
 
 pub use batch::{Batch, parse_batch};
+pub use canonical::write_canonical;
+pub(crate) use canonical::write_members;
 pub(crate) use cursor::Cursor;
 pub(crate) use encode::{copy_without_breaks, write_u64};
 pub use encode::{

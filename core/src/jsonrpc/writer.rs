@@ -66,6 +66,13 @@ impl<'a> ObjectWriter<'a> {
         Self { out, empty: true }
     }
 
+    /// Goes on with an object whose first members, if any, stand at the end of `out`.
+    #[inline]
+    pub(crate) fn resume(out: &'a mut Vec<u8>) -> Self {
+        let empty = out.last() == Some(&b'{');
+        Self { out, empty }
+    }
+
     /// Closes the object.
     #[inline]
     pub fn end(self) {

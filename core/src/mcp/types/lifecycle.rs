@@ -78,6 +78,31 @@ impl ClientCapabilities {
         *self == Self::default()
     }
 
+    /// Reads a capabilities object; anything else declares nothing. A member that is there and not null declares,
+    /// an empty `elicitation` declares forms. The extensions are a copy.
+    ///
+    /// Spec: MCP schema, `ClientCapabilities`; 2025-11-25 client/elicitation, "Capabilities".
+    #[must_use]
+    pub fn read(value: JsonRef<'_>) -> Self {
+        let mut read = Self::default();
+        for (name, value) in value.members().filter(|(_, value)| !value.is_null()) {
+            let has = |name| value.get(name).is_some_and(|value| !value.is_null());
+            if name.eq_str("roots") {
+                read.roots = true;
+                read.roots_list_changed = value.get("listChanged").and_then(JsonRef::as_bool) == Some(true);
+            } else if name.eq_str("sampling") {
+                read.sampling = true;
+                read.sampling_tools = has("tools");
+            } else if name.eq_str("elicitation") {
+                read.elicitation_url = has("url");
+                read.elicitation_form = has("form") || !read.elicitation_url;
+            } else if name.eq_str("extensions") && value.kind() == Kind::Object {
+                read.extensions = Some(RawCapabilities(RawJson::copied(value)));
+            }
+        }
+        read
+    }
+
     /// Writes the members of a capabilities object; `era` leaves out what only sessions have.
     pub(crate) fn write(&self, w: &mut ObjectWriter<'_>, era: Era) {
         if self.roots {

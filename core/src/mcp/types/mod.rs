@@ -11,6 +11,7 @@ pub mod lifecycle;
 pub mod log;
 pub mod page;
 pub mod prompt;
+pub mod request;
 pub mod resource;
 pub mod schema;
 pub mod subscription;

@@ -101,6 +101,8 @@ impl fmt::Display for SetAsideReason {
     }
 }
 
+impl core::error::Error for SetAsideReason {}
+
 /// What is wrong with a page itself. What can be read is read all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

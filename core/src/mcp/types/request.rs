@@ -1,0 +1,218 @@
+//! What a client asks, read from the parameters of its request: the other half of the result types.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::flaw::{Flaw, member, required};
+use crate::jsonrpc::{JsonRef, Kind, RawJson};
+
+/// The parameters of `tools/call`.
+///
+/// Spec: MCP server/tools; schema, `CallToolRequestParams`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CallTool {
+    /// Which tool.
+    pub name: String,
+    /// With what: an object, empty if the client sent none. Shares the frame.
+    pub arguments: RawJson,
+}
+
+impl CallTool {
+    /// Reads the parameters. A server session hands out only such as can be read.
+    ///
+    /// # Errors
+    /// What is missing, or of the wrong kind.
+    pub fn read(params: &RawJson) -> Result<Self, Flaw> {
+        let view = params.view();
+        let arguments = object(view, "arguments")?;
+        Ok(Self {
+            name: required(view.get("name"), "name")?.decode().into_owned(),
+            arguments: arguments
+                .and_then(|arguments| params.slice_of(arguments))
+                .unwrap_or_else(RawJson::empty_object),
+        })
+    }
+}
+
+/// The parameters of `prompts/get`.
+///
+/// Spec: MCP server/prompts; schema, `GetPromptRequestParams`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GetPrompt {
+    /// Which prompt.
+    pub name: String,
+    /// The values of its arguments, in the order they were sent.
+    pub arguments: Vec<(String, String)>,
+}
+
+impl GetPrompt {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// What is missing, or of the wrong kind.
+    pub fn read(params: &RawJson) -> Result<Self, Flaw> {
+        let view = params.view();
+        Ok(Self {
+            name: required(view.get("name"), "name")?.decode().into_owned(),
+            arguments: texts(object(view, "arguments")?)?,
+        })
+    }
+}
+
+/// What is to be completed: an argument of a prompt, or of a resource template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CompletionRef {
+    /// A prompt, by name.
+    Prompt(String),
+    /// A resource or template, by address.
+    Resource(String),
+}
+
+/// The parameters of `completion/complete`.
+///
+/// Spec: MCP server/utilities/completion; schema, `CompleteRequestParams`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Complete {
+    /// Of what.
+    pub reference: CompletionRef,
+    /// Which argument.
+    pub argument: String,
+    /// What was typed so far.
+    pub value: String,
+    /// The arguments that have values already (2025-06-18 and later).
+    pub context: Vec<(String, String)>,
+}
+
+impl Complete {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// What is missing, or of the wrong kind.
+    pub fn read(params: &RawJson) -> Result<Self, Flaw> {
+        let view = params.view();
+        let reference = object(view, "ref")?.ok_or(Flaw::Missing("ref"))?;
+        let kind = required(reference.get("type"), "type")?;
+        let reference = if kind.eq_str("ref/prompt") {
+            CompletionRef::Prompt(required(reference.get("name"), "name")?.decode().into_owned())
+        } else if kind.eq_str("ref/resource") {
+            CompletionRef::Resource(required(reference.get("uri"), "uri")?.decode().into_owned())
+        } else {
+            return Err(Flaw::WrongKind { member: "type", found: Kind::String });
+        };
+        let argument = object(view, "argument")?.ok_or(Flaw::Missing("argument"))?;
+        let context = match object(view, "context")? {
+            Some(context) => texts(object(context, "arguments")?)?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            reference,
+            argument: required(argument.get("name"), "name")?.decode().into_owned(),
+            value: required(argument.get("value"), "value")?.decode().into_owned(),
+            context,
+        })
+    }
+}
+
+/// The address in the parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
+///
+/// # Errors
+/// It is missing, or no text.
+///
+/// Spec: MCP server/resources; schema, `ResourceRequestParams`.
+pub fn resource_uri(params: &RawJson) -> Result<String, Flaw> {
+    Ok(required(params.view().get("uri"), "uri")?.decode().into_owned())
+}
+
+/// Whether a text begins as an address does (`scheme:`) and holds no white space or control characters.
+///
+/// Spec: RFC 3986, section 3.1.
+#[must_use]
+pub fn is_uri(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    let mut bytes = scheme.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+        && text.bytes().all(|byte| byte > b' ' && byte != 0x7f)
+}
+
+/// An optional object.
+fn object<'a>(value: JsonRef<'a>, name: &'static str) -> Result<Option<JsonRef<'a>>, Flaw> {
+    match member(value, name) {
+        Some(found) if found.kind() != Kind::Object => {
+            Err(Flaw::WrongKind { member: name, found: found.kind() })
+        }
+        found => Ok(found),
+    }
+}
+
+fn texts(object: Option<JsonRef<'_>>) -> Result<Vec<(String, String)>, Flaw> {
+    let mut texts = Vec::new();
+    for (name, value) in object.into_iter().flat_map(JsonRef::members) {
+        let Some(value_text) = value.str() else {
+            return Err(Flaw::WrongKind { member: "arguments", found: value.kind() });
+        };
+        texts.push((name.decode().into_owned(), value_text.decode().into_owned()));
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> RawJson {
+        RawJson::parse_str(text).expect(text)
+    }
+
+    #[test]
+    fn a_call_without_arguments_has_empty_ones() {
+        for text in [r#"{"name":"a"}"#, r#"{"name":"a","arguments":null}"#, r#"{"arguments":{},"name":"a"}"#]
+        {
+            let call = CallTool::read(&raw(text)).expect(text);
+            assert_eq!((call.name.as_str(), call.arguments.as_bytes()), ("a", &b"{}"[..]), "{text}");
+        }
+        for text in ["{}", r#"{"name":5}"#, r#"{"name":"a","arguments":[]}"#, r#"{"name":null}"#] {
+            assert!(CallTool::read(&raw(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_prompts_are_texts() {
+        let get = GetPrompt::read(&raw(r#"{"name":"p","arguments":{"a":"1","b":"\u0032"}}"#)).expect("read");
+        let expected = [("a".into(), "1".into()), ("b".into(), "2".into())];
+        assert_eq!((get.name.as_str(), get.arguments.as_slice()), ("p", &expected[..]));
+        assert!(GetPrompt::read(&raw(r#"{"name":"p","arguments":{"a":1}}"#)).is_err());
+    }
+
+    #[test]
+    fn completions_name_what_they_complete() {
+        let text = r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"x"},
+                       "context":{"arguments":{"b":"y"}}}"#;
+        let read = Complete::read(&raw(text)).expect("read");
+        assert_eq!(read.reference, CompletionRef::Prompt("p".into()));
+        assert_eq!((read.argument.as_str(), read.value.as_str()), ("a", "x"));
+        assert_eq!(read.context, [("b".into(), "y".into())]);
+        for text in [
+            r#"{"ref":{"type":"ref/other","name":"p"},"argument":{"name":"a","value":"x"}}"#,
+            r#"{"ref":{"type":"ref/prompt"},"argument":{"name":"a","value":"x"}}"#,
+            r#"{"ref":{"type":"ref/resource","uri":"a:b"}}"#,
+            r#"{"ref":{"type":"ref/resource","uri":"a:b"},"argument":{"name":"a"}}"#,
+        ] {
+            assert!(Complete::read(&raw(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_a_scheme() {
+        for good in ["file:///a", "x:", "custom+v1.0-a:thing"] {
+            assert!(is_uri(good), "{good}");
+        }
+        for bad in ["", "no scheme", "/a/b", "1x:y", ":a", "a b:c", "a:b c", "a:\u{7f}"] {
+            assert!(!is_uri(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Requests that only the application can answer: checked, entered in the table, and reported.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::format;
+
+use crate::error::ApiError;
+use crate::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson, RequestId, finish_line, write_notification};
+use crate::mcp::types::lifecycle::ClientCapabilities;
+use crate::mcp::types::log::LogLevel;
+use crate::mcp::types::prompt::PromptArgument;
+use crate::mcp::types::request::{Complete, CompletionRef, GetPrompt, is_uri};
+use crate::mcp::{Era, Method, Revision, codes};
+use crate::server::catalog::ListKind;
+use crate::server::config::UnknownTool;
+use crate::server::dispatch::{Asked, bounded, text};
+use crate::server::event::{self, Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
+use crate::server::modern::shared;
+use crate::server::params::Params;
+use crate::server::requests::Open;
+use crate::server::session::Session;
+use crate::server::subscription::MAX_URI_BYTES;
+use crate::time::Instant;
+
+/// Who asks, and in which revision.
+#[derive(Debug)]
+pub(super) struct Asker {
+    pub(super) revision: Revision,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) client: Who,
+    pub(super) log_level: Option<LogLevel>,
+}
+
+/// Why a request is refused.
+enum Refusal {
+    Error(i64, Cow<'static, str>),
+    /// No such tool; whether that is an error is a setting.
+    NoTool(Box<str>),
+}
+
+impl Refusal {
+    const fn params(message: &'static str) -> Self {
+        Self::Error(codes::INVALID_PARAMS, Cow::Borrowed(message))
+    }
+
+    const fn method() -> Self {
+        Self::Error(codes::METHOD_NOT_FOUND, Cow::Borrowed("this server has no such method"))
+    }
+}
+
+impl Session {
+    /// Reports a request, if there is nothing wrong with it.
+    pub(super) fn admit(&mut self, asked: Asked, params: &Params<'_>, asker: Asker) {
+        let modern = asker.revision.era() == Era::Modern;
+        let uri = match self.check(&asked, params) {
+            Ok(uri) => uri,
+            Err(Refusal::Error(code, message)) => {
+                let status = if modern && code == codes::METHOD_NOT_FOUND { 404 } else { 200 };
+                return self.refuse_with(&asked, code, &message, None, status);
+            }
+            Err(Refusal::NoTool(message)) => return self.no_tool(&asked, asker.revision, &message),
+        };
+        let round = match modern.then(|| input_round(&asked, params)).transpose() {
+            Ok(round) => round.flatten(),
+            Err(message) => return self.refuse(&asked, codes::INVALID_PARAMS, message, None),
+        };
+        let limit = self.config.limits.max_in_flight;
+        if self.requests.len() >= limit {
+            return self.refuse(&asked, codes::INTERNAL_ERROR, "too many requests are open", None);
+        }
+        let progress_token = params.meta.progress_token.and_then(|token| RequestId::parse(token).ok());
+        let context = Context {
+            revision: asker.revision,
+            principal: asked.principal.clone(),
+            capabilities: asker.capabilities,
+            log_level: asker.log_level,
+            wants_progress: progress_token.is_some(),
+            round,
+            client: asker.client,
+        };
+        let handle = self.requests.insert(Open {
+            origin: asked.from,
+            id: asked.id,
+            method: asked.method.clone(),
+            revision: asker.revision,
+            principal: asked.principal,
+            capabilities: ClientCapabilities { extensions: None, ..context.capabilities },
+            progress_token,
+            progress: f64::NEG_INFINITY,
+            log_level: asker.log_level,
+            uri,
+            asks: 0,
+        });
+        self.events.push(Event::Request {
+            request: RequestHandle(handle),
+            method: asked.method,
+            params: asked.params,
+            context: Box::new(context),
+        });
+    }
+
+    /// Whether the application can answer this. Gives the address of a subscription.
+    fn check(&self, asked: &Asked, params: &Params<'_>) -> Result<Option<Box<str>>, Refusal> {
+        match asked.method {
+            Method::ToolsCall => self.check_tool(&asked.principal, params).map(|()| None),
+            Method::PromptsGet => self.check_prompt(&asked.params).map(|()| None),
+            Method::ResourcesRead => {
+                if !self.has_resources() {
+                    return Err(Refusal::method());
+                }
+                uri(params).map(|_| None)
+            }
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                if !self.has_resources() || !self.config.capabilities.subscribe {
+                    return Err(Refusal::method());
+                }
+                let uri = uri(params)?;
+                if uri.len() > MAX_URI_BYTES {
+                    return Err(Refusal::params("the uri is too long to be watched"));
+                }
+                let known = self.legacy.as_ref().is_some_and(|legacy| legacy.watched.contains(uri.as_ref()));
+                let full = self.watched() >= self.config.limits.max_resource_subscriptions;
+                if asked.method == Method::ResourcesSubscribe && !known && full {
+                    return Err(Refusal::Error(
+                        codes::INTERNAL_ERROR,
+                        "too many resources are watched".into(),
+                    ));
+                }
+                Ok(Some(uri.as_ref().into()))
+            }
+            Method::CompletionComplete => self.check_completion(&asked.params).map(|()| None),
+            _ => Err(Refusal::method()),
+        }
+    }
+
+    /// The shape of the arguments is checked; what is in them is for the tool to judge.
+    ///
+    /// Spec: MCP server/tools, "Error Handling".
+    fn check_tool(&self, principal: &Principal, params: &Params<'_>) -> Result<(), Refusal> {
+        if !self.has_tools() {
+            return Err(Refusal::method());
+        }
+        let name = text(params.name).ok_or(Refusal::params("name must be a string"))?;
+        if params.arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+            return Err(Refusal::params("arguments must be an object"));
+        }
+        if self.shows_tool(principal, &name) { Ok(()) } else { Err(Refusal::NoTool(bounded(&name))) }
+    }
+
+    /// Whether this principal may see and call a tool, and there is one.
+    fn shows_tool(&self, principal: &Principal, name: &str) -> bool {
+        self.catalog.list(ListKind::Tools).contains(name)
+            && self.config.tool_filter.as_ref().is_none_or(|filter| filter.shows(principal, name))
+    }
+
+    /// No such tool, or not for this principal: the answer is the same.
+    fn no_tool(&mut self, asked: &Asked, revision: Revision, name: &str) {
+        let message = format!("unknown tool: {name}");
+        match self.config.unknown_tool {
+            UnknownTool::ProtocolError => self.refuse(asked, codes::INVALID_PARAMS, &message, None),
+            UnknownTool::ToolError => {
+                let result = event::text_result(&message, true);
+                match self.replies.complete(&asked.id, &asked.method, revision, &result) {
+                    Ok(message) => self.answer_own(asked, message),
+                    Err(_) => self.refuse(asked, codes::INTERNAL_ERROR, &message, None),
+                }
+            }
+        }
+    }
+
+    fn check_prompt(&self, params: &RawJson) -> Result<(), Refusal> {
+        if !self.has_prompts() {
+            return Err(Refusal::method());
+        }
+        let Ok(get) = GetPrompt::read(params) else {
+            return Err(Refusal::params("name must be a string, arguments an object of strings"));
+        };
+        let Some(prompt) = self.catalog.list(ListKind::Prompts).find(&get.name) else {
+            return Err(Refusal::params("unknown prompt"));
+        };
+        let arguments = prompt.view().get("arguments");
+        let arguments = arguments.into_iter().flat_map(JsonRef::elements);
+        let mut needed =
+            arguments.filter_map(|raw| PromptArgument::read(raw).ok()).filter(|needed| needed.required);
+        if needed.any(|needed| !get.arguments.iter().any(|(name, _)| *name == needed.name)) {
+            return Err(Refusal::params("a required argument is missing"));
+        }
+        Ok(())
+    }
+
+    fn check_completion(&self, params: &RawJson) -> Result<(), Refusal> {
+        if !self.config.capabilities.completions {
+            return Err(Refusal::method());
+        }
+        match Complete::read(params) {
+            Ok(Complete { reference: CompletionRef::Prompt(name), .. })
+                if !self.catalog.list(ListKind::Prompts).contains(&name) =>
+            {
+                Err(Refusal::params("unknown prompt"))
+            }
+            Ok(_) => Ok(()),
+            Err(_) => Err(Refusal::params("ref and argument must be as the schema says")),
+        }
+    }
+
+    /// The application agreed that a resource is watched, or is no longer.
+    pub(super) fn note_watched(&mut self, open: &Open) {
+        let (Some(uri), Some(legacy)) = (&open.uri, &mut self.legacy) else { return };
+        if open.method == Method::ResourcesSubscribe {
+            legacy.watched.insert(uri.as_ref().into());
+        } else {
+            legacy.watched.remove(uri.as_ref());
+        }
+    }
+
+    /// Tells the client something about a request that is open. What it did not ask for is dropped: progress without a
+    /// token, log messages below its level.
+    ///
+    /// # Errors
+    /// [`ApiError::UnknownRequest`] if the request is over; [`ApiError::BadParams`] if progress does not grow, or log
+    /// messages were never offered; [`ApiError::TooLarge`] past the limit.
+    ///
+    /// Spec: MCP basic/utilities/progress; server/utilities/logging.
+    pub fn notify(&mut self, request: RequestHandle, notice: &Notice, now: Instant) -> Result<(), ApiError> {
+        self.clock.advance(now);
+        let limit = self.config.limits.max_message_bytes;
+        let open = self.requests.get_mut(request.0).ok_or(ApiError::UnknownRequest)?;
+        let message = match notice {
+            Notice::Progress { progress, total, message } => {
+                if !progress.is_finite() || total.is_some_and(|total| !total.is_finite()) {
+                    return Err(ApiError::BadParams("progress must be a finite number"));
+                }
+                if *progress <= open.progress {
+                    return Err(ApiError::BadParams("progress must grow"));
+                }
+                let Some(token) = &open.progress_token else {
+                    self.stats.unwanted_notices += 1;
+                    return Ok(());
+                };
+                let words = message.as_ref().filter(|_| open.revision >= Revision::V2025_03_26);
+                notification(&Method::Progress, |w| {
+                    w.id("progressToken", token).f64("progress", *progress);
+                    if let Some(total) = total {
+                        w.f64("total", *total);
+                    }
+                    if let Some(words) = words {
+                        w.string("message", words);
+                    }
+                })
+            }
+            Notice::Log { level, logger, data } => {
+                if !self.config.capabilities.logging {
+                    return Err(ApiError::BadParams("log messages were not offered"));
+                }
+                let session = self.legacy.as_ref().filter(|_| open.revision.era() == Era::Legacy);
+                let least = session.map_or(open.log_level, |legacy| Some(legacy.log_level));
+                if least.is_none_or(|least| *level < least) {
+                    self.stats.unwanted_notices += 1;
+                    return Ok(());
+                }
+                notification(&Method::LogMessage, |w| {
+                    w.string("level", level.as_str());
+                    if let Some(logger) = logger {
+                        w.string("logger", logger);
+                    }
+                    w.raw("data", data.view());
+                })
+            }
+        };
+        if message.len() > limit {
+            return Err(ApiError::TooLarge { len: message.len(), limit });
+        }
+        if let Notice::Progress { progress, .. } = notice {
+            open.progress = *progress;
+        }
+        let to = open.origin;
+        self.send(to, message, false);
+        Ok(())
+    }
+}
+
+fn notification(method: &Method, params: impl Fn(&mut ObjectWriter<'_>)) -> alloc::vec::Vec<u8> {
+    let mut out = alloc::vec::Vec::with_capacity(192);
+    write_notification(&mut out, method.as_str(), |w| w.object(params));
+    finish_line(&mut out);
+    out
+}
+
+/// The address a request is about.
+fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, Refusal> {
+    let uri = text(params.uri).ok_or(Refusal::params("uri must be a string"))?;
+    if is_uri(&uri) { Ok(uri) } else { Err(Refusal::params("uri must be an address with a scheme")) }
+}
+
+/// What an earlier round left, where the method has rounds.
+///
+/// Spec: MCP 2026-07-28, multi-round requests, "Server Requirements".
+fn input_round(asked: &Asked, params: &Params<'_>) -> Result<Option<Box<InputRound>>, &'static str> {
+    if !asked.method.takes_input_rounds()
+        || params.input_responses.is_none() && params.request_state.is_none()
+    {
+        return Ok(None);
+    }
+    let state = match params.request_state {
+        None => None,
+        Some(state) => Some(text(Some(state)).ok_or("requestState must be a string")?.into_owned()),
+    };
+    if let Some(responses) = params.input_responses {
+        let objects = responses.members().all(|(_, response)| response.kind() == Kind::Object);
+        if responses.kind() != Kind::Object || !objects {
+            return Err("inputResponses must be an object of objects");
+        }
+    }
+    Ok(Some(Box::new(InputRound { responses: shared(&asked.params, params.input_responses), state })))
+}

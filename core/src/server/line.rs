@@ -1,0 +1,296 @@
+//! A server over one byte stream: its standard input and output, a socket.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::error::{ApiError, ConfigError};
+use crate::exchange::Origin;
+use crate::frame::LineDecoder;
+use crate::jsonrpc::RawJson;
+use crate::machine::Machine;
+use crate::mcp::types::input::InputRequest;
+use crate::outbox::Outbox;
+use crate::server::catalog::{Catalog, ListKind};
+use crate::server::config::Config;
+use crate::server::event::{Effect, Event, Notice, PeerRequestHandle, Principal, Reply, RequestHandle};
+use crate::server::session::Session;
+use crate::time::{Instant, earliest};
+
+/// A [`Session`] over one stream of lines.
+///
+/// Stops reading while its outbox is full: what was read and not looked at yet waits until there is room. After the end
+/// of input what was admitted still finishes, its answers leave, and only then [`Event::Closed`] comes.
+#[derive(Debug)]
+pub struct LineConnection {
+    session: Session,
+    decoder: LineDecoder,
+    outbox: Outbox<()>,
+    principal: Principal,
+    write_closed: bool,
+    input_ended: bool,
+    /// The session was told that its input has ended.
+    told_end: bool,
+    /// Open requests may finish until then, and their answers leave.
+    drain_until: Option<Instant>,
+    /// When to stop waiting for the rest of the outbox to leave, once the session is over.
+    flush_until: Option<Instant>,
+}
+
+impl LineConnection {
+    /// A connection that waits for its first message.
+    ///
+    /// # Errors
+    /// A setting is out of bounds.
+    pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
+        let decoder = LineDecoder::new(config.limits.max_message_bytes);
+        Ok(Self {
+            session: Session::new(config, seed, now)?,
+            decoder,
+            outbox: Outbox::default(),
+            principal: Principal::anonymous(),
+            write_closed: false,
+            input_ended: false,
+            told_end: false,
+            drain_until: None,
+            flush_until: None,
+        })
+    }
+
+    /// On whose behalf everything on this stream comes, where the transport knows.
+    pub fn set_principal(&mut self, principal: Principal) {
+        self.principal = principal;
+    }
+
+    /// The session, for its getters.
+    #[must_use]
+    pub const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// See [`Session::catalog_mut`].
+    pub fn catalog_mut(&mut self) -> &mut Catalog {
+        self.session.catalog_mut()
+    }
+
+    /// See [`Session::set_catalog`].
+    pub fn set_catalog(&mut self, catalog: impl Into<Arc<Catalog>>) {
+        self.session.set_catalog(catalog);
+    }
+
+    /// Answers a request; see [`Session::respond`].
+    ///
+    /// # Errors
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be written: the request is open still, try again
+    /// after some of it has left.
+    pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.session.respond(request, reply, now)?;
+        self.carry_out(now);
+        Ok(())
+    }
+
+    /// Tells the client something about an open request; see [`Session::notify`].
+    ///
+    /// # Errors
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be written.
+    pub fn notify(&mut self, request: RequestHandle, notice: &Notice, now: Instant) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.session.notify(request, notice, now)?;
+        self.carry_out(now);
+        Ok(())
+    }
+
+    /// Asks the client for input; see [`Session::request_input`].
+    ///
+    /// # Errors
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be written.
+    pub fn request_input(
+        &mut self,
+        request: RequestHandle,
+        ask: &InputRequest,
+        now: Instant,
+    ) -> Result<PeerRequestHandle, ApiError> {
+        self.check_room()?;
+        let peer = self.session.request_input(request, ask, now)?;
+        self.carry_out(now);
+        Ok(peer)
+    }
+
+    /// A list is no longer what it was; see [`Session::list_changed`].
+    pub fn list_changed(&mut self, kind: ListKind, now: Instant) {
+        self.session.list_changed(kind, now);
+        self.carry_out(now);
+    }
+
+    /// The tools changed; see [`Session::list_changed`].
+    pub fn tools_changed(&mut self, now: Instant) {
+        self.list_changed(ListKind::Tools, now);
+    }
+
+    /// The prompts changed; see [`Session::list_changed`].
+    pub fn prompts_changed(&mut self, now: Instant) {
+        self.list_changed(ListKind::Prompts, now);
+    }
+
+    /// The resources or templates changed; see [`Session::list_changed`].
+    pub fn resources_changed(&mut self, now: Instant) {
+        self.list_changed(ListKind::Resources, now);
+    }
+
+    /// A resource changed; see [`Session::resource_updated`].
+    ///
+    /// # Errors
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be written.
+    pub fn resource_updated(&mut self, uri: &str, now: Instant) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.session.resource_updated(uri, now)?;
+        self.carry_out(now);
+        Ok(())
+    }
+
+    /// Ends all subscriptions in good order; see [`Session::end_subscriptions`].
+    pub fn end_subscriptions(&mut self, now: Instant) {
+        self.session.end_subscriptions(now);
+        self.carry_out(now);
+    }
+
+    /// Ends the connection at once; see [`Session::close`]. What waits to be written may still leave, for
+    /// [`Limits::close_flush`](crate::limits::Limits::close_flush).
+    pub fn close(&mut self, now: Instant) {
+        self.session.close(now);
+        self.carry_out(now);
+    }
+
+    /// Ends the connection once what is open is answered, or after `drain`; see [`Session::shutdown`].
+    pub fn shutdown(&mut self, drain: Duration, now: Instant) {
+        self.session.shutdown(drain, now);
+        self.carry_out(now);
+    }
+
+    /// Bytes that this connection holds: buffers with their spare room, what waits to be written, and what waiting
+    /// events keep alive.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        self.decoder.retained_bytes() + self.outbox.retained_bytes() + self.session.queued_event_bytes()
+    }
+
+    /// Hands the parameters of a big request back once they are no longer needed, so that their block is used for the
+    /// next one. Does nothing if a view of them is held elsewhere.
+    pub fn recycle(&mut self, params: RawJson) {
+        self.decoder.recycle(params.into_frame());
+    }
+
+    fn check_room(&self) -> Result<(), ApiError> {
+        if self.write_closed {
+            return Err(ApiError::Closed);
+        }
+        if self.is_full() { Err(ApiError::OutboundFull) } else { Ok(()) }
+    }
+
+    fn is_full(&self) -> bool {
+        self.outbox.len() >= self.session.config().limits.max_queued_out_bytes
+    }
+
+    /// Goes through what was read, as far as there is room for the answers.
+    fn pump(&mut self, now: Instant) {
+        while !self.is_full() {
+            let Some(frame) = self.decoder.poll_frame() else {
+                if self.input_ended && !self.told_end {
+                    self.told_end = true;
+                    self.session.handle_eof(now);
+                }
+                break;
+            };
+            let principal = self.principal.clone();
+            self.session.handle_message(Origin::Stream, None, principal, frame, now);
+            self.carry_out(now);
+        }
+        self.carry_out(now);
+    }
+
+    /// Puts what the session wants sent into the outbox.
+    fn carry_out(&mut self, now: Instant) {
+        while let Some(Effect::Send { message, .. }) = self.session.poll_effect() {
+            if let Some(message) = message.filter(|_| !self.write_closed) {
+                self.outbox.push((), message);
+            }
+        }
+        self.session.set_outbound(self.outbox.len());
+        self.drain_until = self.session.drains_until().or(self.drain_until);
+        if self.flush_until.is_none() && self.session.close_reason().is_some() {
+            let patience = now.saturating_add(self.session.config().limits.close_flush);
+            self.flush_until = self.drain_until.max(Some(patience));
+        }
+    }
+}
+
+impl Machine for LineConnection {
+    type Event = Event;
+
+    fn read_buffer(&mut self) -> &mut Vec<u8> {
+        self.decoder.read_buffer()
+    }
+
+    fn handle_read(&mut self, now: Instant) {
+        self.decoder.handle_read();
+        self.pump(now);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        if self.input_ended {
+            return;
+        }
+        self.input_ended = true;
+        self.decoder.handle_eof();
+        self.pump(now);
+    }
+
+    /// A client that reads no more cannot be answered: what is open is cancelled, and the connection is over.
+    fn handle_write_closed(&mut self, now: Instant) {
+        self.write_closed = true;
+        self.outbox.clear();
+        self.session.handle_unread(now);
+        self.carry_out(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+        self.carry_out(now);
+        if self.flush_until.is_some_and(|until| until <= now) {
+            self.outbox.clear();
+        }
+    }
+
+    fn transmit(&self) -> &[u8] {
+        self.outbox.transmit()
+    }
+
+    fn handle_written(&mut self, len: usize, now: Instant) {
+        let was_full = self.is_full();
+        self.outbox.written(len);
+        while self.outbox.poll_sent().is_some() {}
+        self.session.set_outbound(self.outbox.len());
+        if was_full && !self.is_full() {
+            self.session.handle_timeout(now);
+            self.carry_out(now);
+            self.pump(now);
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if matches!(self.session.peek_event(), Some(Event::Closed(_))) && !self.outbox.is_empty() {
+            return None;
+        }
+        self.session.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let flush = self.flush_until.filter(|_| !self.outbox.is_empty());
+        earliest(flush, self.session.poll_timeout())
+    }
+
+    fn wants_read(&self) -> bool {
+        !self.input_ended && !self.is_full() && self.session.wants_input()
+    }
+}

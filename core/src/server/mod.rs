@@ -1,0 +1,88 @@
+//! The served half of the protocol, for both eras at once.
+//!
+//! [`Session`] holds all rules and knows no transport: it takes messages, answers what it can by itself, reports the
+//! rest, and hands down what is to be sent. Over one byte stream use [`LineConnection`], a
+//! [`Machine`](crate::machine::Machine) made of a line decoder and a session.
+//!
+//! ```text
+//!                 ┌─ initialize, ping, setLevel, lists ──▶ answered by the session, in the one legacy session
+//!   a message ────┼─ server/discover, lists, listen ─────▶ answered by the session, each request by itself
+//!                 └─ calls, reads, prompts, completions ─▶ Request ──respond──▶ sent
+//!                                                             └─ cancelled, the end ──▶ Cancelled
+//! ```
+//!
+//! A request is reported once and answered at most once, never after it was cancelled. It is named by a
+//! [`RequestHandle`]; its wire id is unique only while it is open, and only on the stream it came from.
+//!
+//! ```
+//! use sanswire::jsonrpc::RawJson;
+//! use sanswire::mcp::types::request::CallTool;
+//! use sanswire::server::{Config, Event, LineConnection, Reply};
+//! use sanswire::{Instant, Machine};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let now = Instant::ZERO;
+//! let mut server = LineConnection::new(Config::new("my-server", "1.0"), [0; 32], now)?;
+//! server.catalog_mut().tool(&RawJson::parse_str(r#"{"name":"hello"}"#)?)?;
+//!
+//! server.handle_input(
+//!     concat!(
+//!         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","_meta":{"#,
+//!         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+//!         r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+//!         "\n"
+//!     )
+//!     .as_bytes(),
+//!     now,
+//! );
+//! while let Some(event) = server.poll_event() {
+//!     if let Event::Request { request, params, .. } = event {
+//!         assert_eq!(CallTool::read(&params)?.name, "hello");
+//!         server.respond(request, &Reply::text("world"), now)?;
+//!     }
+//! }
+//! assert!(server.transmit().starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete""#));
+//! # Ok(())
+//! # }
+//! ```
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "some of the many methods are served, the rest is refused"
+    )
+)]
+
+mod calls;
+pub mod catalog;
+pub mod config;
+mod cursor;
+mod dispatch;
+pub mod event;
+mod input;
+mod legacy;
+mod line;
+mod listing;
+mod modern;
+mod params;
+mod peers;
+mod queue;
+mod reply;
+mod requests;
+mod revise;
+mod session;
+pub mod state;
+mod subscription;
+
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{Catalog, ListKind};
+pub use config::{CacheHints, Capabilities, Config, ToolFilter, UnknownTool};
+pub use event::{
+    CloseReason, Context, Effect, Event, InputRound, Notice, PeerOutcome, PeerRequestHandle, Principal,
+    Reply, RequestHandle,
+};
+pub use line::LineConnection;
+pub use queue::Stats;
+pub use session::Session;

@@ -1,0 +1,388 @@
+//! Results on their way out, encoded straight from what the application gave: its payload is copied once.
+
+use alloc::vec::Vec;
+
+use crate::error::ApiError;
+use crate::jsonrpc::{
+    JsonRef, JsonStr, Kind, ObjectWriter, RawJson, RequestId, copy_without_breaks, finish_line,
+};
+use crate::mcp::types::completion::MAX_VALUES;
+use crate::mcp::types::input::KeyedInput;
+use crate::mcp::types::lifecycle::CacheHint;
+use crate::mcp::{Era, Method, Revision, meta};
+use crate::server::config::Config;
+use crate::server::{input, revise};
+
+/// What every result of a session repeats.
+#[derive(Debug)]
+pub(super) struct Replies {
+    /// `"io.modelcontextprotocol/serverInfo":{…}`, or nothing.
+    server_info: Vec<u8>,
+    reads: CacheHint,
+}
+
+/// A member of a result that may need care.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Meta,
+    ResultType,
+    Ttl,
+    Scope,
+    /// `content`, `contents`, `messages` or `completion`, where the method's result has it.
+    Body,
+    Structured,
+    Other,
+}
+
+/// What was found in a result, in one pass over its members.
+struct Found<'a> {
+    meta: Option<JsonRef<'a>>,
+    body: Option<JsonRef<'a>>,
+    structured: Option<JsonRef<'a>>,
+    has_ttl: bool,
+    has_scope: bool,
+    /// All members may be copied as they stand.
+    as_it_is: bool,
+}
+
+impl Replies {
+    pub(super) fn new(config: &Config) -> Self {
+        let mut server_info = Vec::new();
+        if config.announce_server {
+            let mut object = ObjectWriter::begin(&mut server_info);
+            object.object(meta::SERVER_INFO, |w| config.server.write(w));
+            object.end();
+            server_info.remove(0);
+            server_info.pop();
+        }
+        Self { server_info, reads: config.cache.reads }
+    }
+
+    /// The answer to `id`: `result`, in the shape that `revision` has for `method`. Ends in LF.
+    ///
+    /// # Errors
+    /// The result cannot be one.
+    pub(super) fn complete(
+        &self,
+        id: &RequestId,
+        method: &Method,
+        revision: Revision,
+        result: &RawJson,
+    ) -> Result<Vec<u8>, ApiError> {
+        let view = result.view();
+        if view.kind() != Kind::Object {
+            return Err(ApiError::BadParams("the result is no object"));
+        }
+        let modern = revision.era() == Era::Modern;
+        let mut found = find(view, method, modern)?;
+        found.as_it_is &= found.body.is_none_or(|body| !needs_care(body, method, revision));
+        found.as_it_is &= found.structured.is_none_or(|value| revise::takes_structured(value, revision));
+        let mut out = Vec::with_capacity(96 + self.server_info.len() + result.len());
+        head(&mut out, id);
+        if modern {
+            out.extend_from_slice(br#""resultType":"complete""#);
+            self.meta(&mut out, found.meta, None);
+            if *method == Method::ResourcesRead {
+                hints(&mut out, self.reads, found.has_ttl, found.has_scope);
+            }
+        }
+        if *method == Method::ToolsCall && !found.body.is_some_and(has_elements) {
+            found.as_it_is = false;
+            content_of(&mut out, found.structured);
+        }
+        if found.as_it_is {
+            let members = view.as_bytes().get(1..view.as_bytes().len() - 1).unwrap_or_default().trim_ascii();
+            if !members.is_empty() {
+                comma(&mut out);
+                copy_without_breaks(&mut out, members);
+            }
+        } else {
+            for (name, value) in view.members() {
+                self.member(&mut out, name, value, method, revision);
+            }
+        }
+        out.extend_from_slice(b"}}");
+        finish_line(&mut out);
+        Ok(out)
+    }
+
+    /// Appends one member of a result that cannot be copied as a whole.
+    fn member(
+        &self,
+        out: &mut Vec<u8>,
+        name: JsonStr<'_>,
+        value: JsonRef<'_>,
+        method: &Method,
+        revision: Revision,
+    ) {
+        let modern = revision.era() == Era::Modern;
+        let keeps = match part(name, method) {
+            Part::Meta => !modern && value.kind() == Kind::Object,
+            Part::ResultType => false,
+            Part::Ttl => modern && value.as_u64().is_some(),
+            Part::Scope => modern && value.kind() == Kind::String,
+            Part::Body => {
+                // An empty content was made up for.
+                (*method != Method::ToolsCall || has_elements(value)) && !value.is_null()
+            }
+            Part::Structured => revise::takes_structured(value, revision),
+            Part::Other => !value.is_null(),
+        };
+        if !keeps {
+            return;
+        }
+        comma(out);
+        out.push(b'"');
+        out.extend_from_slice(name.raw());
+        out.extend_from_slice(b"\":");
+        if part(name, method) == Part::Body && needs_care(value, method, revision) {
+            return body(out, value, method, revision);
+        }
+        copy_without_breaks(out, value.as_bytes());
+    }
+
+    /// Appends `"_meta":{…}` with our name, what the application gave, and the subscription it belongs to.
+    fn meta(&self, out: &mut Vec<u8>, own: Option<JsonRef<'_>>, subscription: Option<&RequestId>) {
+        let own = own.filter(|own| own.kind() == Kind::Object);
+        if self.server_info.is_empty() && own.is_none() && subscription.is_none() {
+            return;
+        }
+        comma(out);
+        out.extend_from_slice(br#""_meta":{"#);
+        out.extend_from_slice(&self.server_info);
+        if let Some(id) = subscription {
+            comma(out);
+            out.push(b'"');
+            out.extend_from_slice(meta::SUBSCRIPTION_ID.as_bytes());
+            out.extend_from_slice(b"\":");
+            id.write_json(out);
+        }
+        let ours = |name: JsonStr<'_>| {
+            !self.server_info.is_empty() && name.eq_str(meta::SERVER_INFO)
+                || subscription.is_some() && name.eq_str(meta::SUBSCRIPTION_ID)
+        };
+        for (name, value) in own.into_iter().flat_map(JsonRef::members).filter(|(name, _)| !ours(*name)) {
+            comma(out);
+            out.push(b'"');
+            out.extend_from_slice(name.raw());
+            out.extend_from_slice(b"\":");
+            copy_without_breaks(out, value.as_bytes());
+        }
+        out.push(b'}');
+    }
+
+    /// A result of the session's own making.
+    pub(super) fn own(
+        &self,
+        id: &RequestId,
+        revision: Revision,
+        cache: Option<CacheHint>,
+        members: impl FnOnce(&mut ObjectWriter<'_>),
+    ) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        head(&mut out, id);
+        if revision.era() == Era::Modern {
+            out.extend_from_slice(br#""resultType":"complete""#);
+            self.meta(&mut out, None, None);
+            if let Some(cache) = cache {
+                hints(&mut out, cache, false, false);
+            }
+        }
+        rest(&mut out, members);
+        out
+    }
+
+    /// The last message of a subscription that we end.
+    pub(super) fn end_of_listen(&self, id: &RequestId) -> Vec<u8> {
+        let mut out = Vec::with_capacity(192);
+        head(&mut out, id);
+        out.extend_from_slice(br#""resultType":"complete""#);
+        self.meta(&mut out, None, Some(id));
+        rest(&mut out, |_| {});
+        out
+    }
+
+    /// A call that cannot go on without input.
+    pub(super) fn input_required(
+        &self,
+        id: &RequestId,
+        requests: &[KeyedInput],
+        state: Option<&str>,
+    ) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        head(&mut out, id);
+        out.extend_from_slice(br#""resultType":"input_required""#);
+        self.meta(&mut out, None, None);
+        rest(&mut out, |w| {
+            if !requests.is_empty() {
+                w.object("inputRequests", |w| {
+                    for asked in requests {
+                        w.object(&asked.key, |w| {
+                            w.string("method", input::method(asked.request.kind).as_str());
+                            if let Some(params) = &asked.request.params {
+                                w.raw("params", params.view());
+                            }
+                        });
+                    }
+                });
+            }
+            if let Some(state) = state {
+                w.string("requestState", state);
+            }
+        });
+        out
+    }
+}
+
+fn head(out: &mut Vec<u8>, id: &RequestId) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write_json(out);
+    out.extend_from_slice(br#","result":{"#);
+}
+
+/// Members behind those that are there, and the end of the message.
+fn rest(out: &mut Vec<u8>, members: impl FnOnce(&mut ObjectWriter<'_>)) {
+    let mut object = ObjectWriter::resume(out);
+    members(&mut object);
+    object.end();
+    out.push(b'}');
+    finish_line(out);
+}
+
+fn comma(out: &mut Vec<u8>) {
+    if !matches!(out.last(), Some(b'{')) {
+        out.push(b',');
+    }
+}
+
+fn hints(out: &mut Vec<u8>, cache: CacheHint, has_ttl: bool, has_scope: bool) {
+    if !has_ttl {
+        out.extend_from_slice(br#","ttlMs":"#);
+        crate::jsonrpc::write_u64(out, cache.ttl_ms);
+    }
+    if !has_scope {
+        let scope =
+            if cache.public { &br#","cacheScope":"public""#[..] } else { br#","cacheScope":"private""# };
+        out.extend_from_slice(scope);
+    }
+}
+
+fn part(name: JsonStr<'_>, method: &Method) -> Part {
+    let decoded;
+    let mut text = name.raw();
+    if name.is_escaped() {
+        decoded = name.decode();
+        text = decoded.as_bytes();
+    }
+    match (text, method) {
+        (b"_meta", _) => Part::Meta,
+        (b"resultType", _) => Part::ResultType,
+        (b"ttlMs", _) => Part::Ttl,
+        (b"cacheScope", _) => Part::Scope,
+        (b"structuredContent", Method::ToolsCall) => Part::Structured,
+        (b"content", Method::ToolsCall)
+        | (b"contents", Method::ResourcesRead)
+        | (b"messages", Method::PromptsGet)
+        | (b"completion", Method::CompletionComplete) => Part::Body,
+        _ => Part::Other,
+    }
+}
+
+fn find<'a>(view: JsonRef<'a>, method: &Method, modern: bool) -> Result<Found<'a>, ApiError> {
+    let mut found =
+        Found { meta: None, body: None, structured: None, has_ttl: false, has_scope: false, as_it_is: true };
+    for (name, value) in view.members() {
+        match part(name, method) {
+            Part::Meta => {
+                found.as_it_is &= !modern && value.kind() == Kind::Object;
+                found.meta.get_or_insert(value);
+            }
+            Part::ResultType => {
+                if !value.str().is_some_and(|kind| kind.eq_str("complete")) {
+                    return Err(ApiError::BadParams("resultType is the session's to write"));
+                }
+                found.as_it_is = false;
+            }
+            Part::Ttl => {
+                found.has_ttl = value.as_u64().is_some();
+                found.as_it_is &= modern && found.has_ttl;
+            }
+            Part::Scope => {
+                found.has_scope = value.kind() == Kind::String;
+                found.as_it_is &= modern && found.has_scope;
+            }
+            Part::Body => {
+                found.as_it_is &= !value.is_null();
+                found.body.get_or_insert(value);
+            }
+            Part::Structured => {
+                found.structured.get_or_insert(value);
+            }
+            Part::Other => found.as_it_is &= !value.is_null(),
+        }
+    }
+    Ok(found)
+}
+
+fn has_elements(content: JsonRef<'_>) -> bool {
+    content.kind() == Kind::Array && content.elements().next().is_some()
+}
+
+/// The content of a tool's result that has none: its structured result as text, if it has one.
+fn content_of(out: &mut Vec<u8>, structured: Option<JsonRef<'_>>) {
+    comma(out);
+    let content = RawJson::object(|w| {
+        w.array("content", |w| {
+            if let Some(structured) = structured {
+                revise::text_block(w, &revise::as_text(structured));
+            }
+        });
+    });
+    let content = content.as_bytes();
+    out.extend_from_slice(content.get(1..content.len() - 1).unwrap_or_default());
+}
+
+fn needs_care(value: JsonRef<'_>, method: &Method, revision: Revision) -> bool {
+    match method {
+        Method::ToolsCall => revise::blocks_need_revision(value, revision),
+        Method::ResourcesRead | Method::PromptsGet => revision < Revision::V2025_06_18,
+        Method::CompletionComplete => {
+            value.get("values").is_some_and(|values| values.elements().nth(MAX_VALUES).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Appends the main part of a result, member by member.
+fn body(out: &mut Vec<u8>, value: JsonRef<'_>, method: &Method, revision: Revision) {
+    let raw = RawJson::object(|w| {
+        if *method == Method::CompletionComplete {
+            w.object("body", |w| completion(w, value));
+            return;
+        }
+        w.array("body", |w| match method {
+            Method::PromptsGet => revise::write_messages(w, value, revision),
+            Method::ResourcesRead => revise::write_contents(w, value, revision),
+            _ => revise::write_blocks(w, value, revision),
+        });
+    });
+    out.extend_from_slice(raw.view().get("body").map(JsonRef::as_bytes).unwrap_or_default());
+}
+
+/// No more than the most values that a result may hold.
+///
+/// Spec: MCP schema, `CompleteResult`.
+fn completion(w: &mut ObjectWriter<'_>, value: JsonRef<'_>) {
+    for (name, value) in value.members().filter(|(name, value)| !value.is_null() && !name.eq_str("hasMore")) {
+        if name.eq_str("values") {
+            w.array("values", |w| {
+                for value in value.elements().take(MAX_VALUES) {
+                    w.raw(value);
+                }
+            });
+        } else {
+            w.raw(&name.decode(), value);
+        }
+    }
+    w.bool("hasMore", true);
+}

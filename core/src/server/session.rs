@@ -1,0 +1,486 @@
+//! The served session: what the application answers and tells, and how it is sent.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+
+use crate::error::{ApiError, ConfigError, Violation};
+use crate::exchange::Origin;
+use crate::jsonrpc::{ErrorObject, JsonRef, RawJson, RequestId, finish_line, write_error};
+use crate::mcp::types::input::KeyedInput;
+use crate::mcp::types::lifecycle::ClientCapabilities;
+use crate::mcp::{Era, Revision, codes};
+use crate::server::catalog::{Catalog, ListKind};
+use crate::server::config::Config;
+use crate::server::cursor::Cursors;
+use crate::server::event::{CloseReason, Effect, Event, Reply, RequestHandle};
+use crate::server::input;
+use crate::server::legacy::Legacy;
+use crate::server::peers::Peers;
+use crate::server::queue::{Events, Stats};
+use crate::server::reply::Replies;
+use crate::server::requests::{Open, Requests};
+use crate::server::subscription::{Changes, Listen};
+use crate::time::{Instant, Monotonic, earliest};
+
+/// A server's side of its conversations with whoever writes to it: a legacy session if `initialize` opens one, and
+/// any number of requests of 2026-07-28 that stand alone, both at once.
+///
+/// Knows no transport. A link feeds it messages ([`handle_message`](Self::handle_message)) and carries out its
+/// [`Effect`]s. All that is kept is bounded by [`Limits`](crate::limits::Limits).
+#[derive(Debug)]
+pub struct Session {
+    pub(super) config: Config,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) clock: Monotonic,
+    pub(super) phase: Phase,
+    pub(super) legacy: Option<Legacy>,
+    pub(super) requests: Requests,
+    pub(super) peers: Peers,
+    pub(super) listens: Vec<Listen>,
+    pub(super) changes: Changes,
+    pub(super) replies: Replies,
+    pub(super) cursors: Cursors,
+    pub(super) events: Events,
+    pub(super) stats: Stats,
+    pub(super) violations_left: u32,
+    pub(super) junk_in_row: u32,
+    /// A batch from here is being gone through: nothing on it is the last yet.
+    pub(super) in_batch: Option<Origin>,
+    effects: VecDeque<Effect>,
+    effect_bytes: usize,
+    /// Bytes that wait in the link below.
+    outbound: usize,
+}
+
+/// Where the session stands.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Open,
+    /// Nothing new is admitted; what is open may finish until then.
+    Draining(Instant, CloseReason),
+    Closed(CloseReason),
+}
+
+impl Session {
+    /// A session that waits for its first message, with an empty catalog.
+    ///
+    /// `seed` is the session's only source of randomness.
+    ///
+    /// # Errors
+    /// A setting is out of bounds; the error names it and its bounds.
+    pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            replies: Replies::new(&config),
+            cursors: Cursors::new(config.cursor_key.unwrap_or(seed)),
+            violations_left: config.limits.violation_budget,
+            config,
+            catalog: Arc::default(),
+            clock: Monotonic::new(now),
+            phase: Phase::Open,
+            legacy: None,
+            requests: Requests::default(),
+            peers: Peers::default(),
+            listens: Vec::new(),
+            changes: Changes::default(),
+            events: Events::default(),
+            stats: Stats::default(),
+            junk_in_row: 0,
+            in_batch: None,
+            effects: VecDeque::new(),
+            effect_bytes: 0,
+            outbound: 0,
+        })
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What is listed.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What is listed, to be changed. Copies it if it is shared. Tell clients with
+    /// [`list_changed`](Self::list_changed).
+    pub fn catalog_mut(&mut self) -> &mut Catalog {
+        Arc::make_mut(&mut self.catalog)
+    }
+
+    /// Lists this from now on. Sessions may share one catalog.
+    pub fn set_catalog(&mut self, catalog: impl Into<Arc<Catalog>>) {
+        self.catalog = catalog.into();
+    }
+
+    /// What was counted and not told.
+    #[must_use]
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Requests that wait for the application's answer.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Why the session ended, once it has.
+    #[must_use]
+    pub const fn close_reason(&self) -> Option<&CloseReason> {
+        match &self.phase {
+            Phase::Closed(reason) => Some(reason),
+            Phase::Open | Phase::Draining(..) => None,
+        }
+    }
+
+    /// Until when open requests may still finish, after the end of input or a [`shutdown`](Self::shutdown).
+    #[must_use]
+    pub const fn drains_until(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Draining(until, _) => Some(until),
+            Phase::Open | Phase::Closed(_) => None,
+        }
+    }
+
+    pub(super) fn has_tools(&self) -> bool {
+        self.config.capabilities.tools || !self.catalog.is_empty(ListKind::Tools)
+    }
+
+    pub(super) fn has_prompts(&self) -> bool {
+        self.config.capabilities.prompts || !self.catalog.is_empty(ListKind::Prompts)
+    }
+
+    pub(super) fn has_resources(&self) -> bool {
+        self.config.capabilities.resources
+            || !self.catalog.is_empty(ListKind::Resources)
+            || !self.catalog.is_empty(ListKind::Templates)
+    }
+
+    /// Answers a request. Encodes at once: O(reply), one copy of its payload.
+    ///
+    /// A [`Reply::InputRequired`] that asks for what this request's client did not declare becomes the error that says
+    /// so (-32021), which ends the request as any answer does.
+    ///
+    /// # Errors
+    /// [`ApiError::UnknownRequest`] if it was answered, cancelled or never reported: drop the answer.
+    /// [`ApiError::BadParams`], [`ApiError::WrongEra`] if the answer cannot be one, [`ApiError::TooLarge`] past the
+    /// limit: the request is open still.
+    ///
+    /// Spec: JSON-RPC 2.0, section 5; MCP 2026-07-28 basic, "Results".
+    pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
+        let now = self.clock.advance(now);
+        let open = self.requests.get(request.0).ok_or(ApiError::UnknownRequest)?;
+        let mut status = 200;
+        let message = match reply {
+            Reply::Complete(result) => {
+                self.replies.complete(&open.id, &open.method, open.revision, result)?
+            }
+            Reply::InputRequired { requests, state } => {
+                match self.ask_by_result(open, requests, state.as_deref())? {
+                    Ok(message) => message,
+                    Err(missing) => {
+                        status = 400;
+                        missing_capability(&open.id, &missing)
+                    }
+                }
+            }
+            Reply::Error(error) => encode_error(&open.id, error, open)?,
+        };
+        self.check_length(message.len())?;
+        let Some(open) = self.requests.remove(request.0) else { return Err(ApiError::UnknownRequest) };
+        self.drop_asks(request.0, &open);
+        if matches!(reply, Reply::Complete(_)) {
+            self.note_watched(&open);
+        }
+        self.answer(open.origin, message, status);
+        self.settle(now);
+        Ok(())
+    }
+
+    /// The message that asks for input, or what the client would have had to declare.
+    fn ask_by_result(
+        &self,
+        open: &Open,
+        requests: &[KeyedInput],
+        state: Option<&str>,
+    ) -> Result<Result<Vec<u8>, ClientCapabilities>, ApiError> {
+        if open.revision.era() == Era::Legacy {
+            return Err(ApiError::WrongEra { method: open.method.clone(), revision: open.revision });
+        }
+        if !open.method.takes_input_rounds() {
+            return Err(ApiError::BadParams("this method takes no rounds of input"));
+        }
+        if requests.is_empty() && state.is_none() {
+            return Err(ApiError::BadParams("neither requests nor state"));
+        }
+        let mut missing = ClientCapabilities::default();
+        for (n, asked) in requests.iter().enumerate() {
+            input::check(&asked.request, open.revision)?;
+            if requests.iter().take(n).any(|other| other.key == asked.key) {
+                return Err(ApiError::BadParams("a key stands twice"));
+            }
+            input::add(&mut missing, &input::undeclared(&asked.request, &open.capabilities));
+        }
+        if missing.is_empty() {
+            Ok(Ok(self.replies.input_required(&open.id, requests, state)))
+        } else {
+            Ok(Err(missing))
+        }
+    }
+
+    pub(super) fn check_length(&self, len: usize) -> Result<(), ApiError> {
+        let limit = self.config.limits.max_message_bytes;
+        if len > limit { Err(ApiError::TooLarge { len, limit }) } else { Ok(()) }
+    }
+
+    /// Ends the session at once: what is open is cancelled, subscriptions end in good order, then
+    /// [`Event::Closed`] follows.
+    pub fn close(&mut self, now: Instant) {
+        self.clock.advance(now);
+        if !matches!(self.phase, Phase::Closed(_)) {
+            self.end_subscriptions(now);
+            self.finish(CloseReason::Local);
+        }
+    }
+
+    /// Ends the session once what is open is answered, or after `drain`: nothing new is admitted, subscriptions end in
+    /// good order.
+    pub fn shutdown(&mut self, drain: Duration, now: Instant) {
+        let now = self.clock.advance(now);
+        self.drain(drain, CloseReason::Local, now);
+    }
+
+    /// The client sends nothing more: what was admitted may finish within
+    /// [`Limits::drain`](crate::limits::Limits::drain), then [`Event::Closed`] follows.
+    ///
+    /// Spec: MCP basic/transports, "Shutdown" of stdio.
+    pub fn handle_eof(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.lose_asks();
+        self.drain(self.config.limits.drain, CloseReason::Eof, now);
+    }
+
+    /// The client reads nothing more: what is open is cancelled, for nobody could be answered.
+    pub fn handle_unread(&mut self, now: Instant) {
+        self.clock.advance(now);
+        self.listens.clear();
+        self.finish(CloseReason::Unread);
+        self.effects.clear();
+        self.effect_bytes = 0;
+    }
+
+    fn drain(&mut self, drain: Duration, reason: CloseReason, now: Instant) {
+        let until = now.saturating_add(drain);
+        match &mut self.phase {
+            Phase::Closed(_) => return,
+            Phase::Draining(earlier, _) => *earlier = (*earlier).min(until),
+            Phase::Open => {
+                self.phase = Phase::Draining(until, reason);
+                self.changes = Changes::default();
+                self.end_subscriptions(now);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Closes once there is nothing left to wait for.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if let Phase::Draining(until, reason) = &self.phase
+            && (self.requests.is_empty() || *until <= now)
+        {
+            let reason = reason.clone();
+            self.finish(reason);
+        }
+    }
+
+    /// Everything is over for `reason`.
+    pub(super) fn finish(&mut self, reason: CloseReason) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.phase = Phase::Closed(reason.clone());
+        self.lose_asks();
+        for handle in self.requests.handles() {
+            self.requests.remove(handle);
+            self.events.push(Event::Cancelled { request: RequestHandle(handle), reason: None });
+        }
+        self.listens.clear();
+        self.changes = Changes::default();
+        self.events.push(Event::Closed(reason));
+    }
+
+    /// The time is `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.expire_asks(now);
+        self.announce(now);
+        self.settle(now);
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let drain = match self.phase {
+            Phase::Open => None,
+            Phase::Draining(until, _) => Some(until),
+            Phase::Closed(_) => return None,
+        };
+        earliest(drain, earliest(self.peers.next_deadline(), self.announce_at()))
+    }
+
+    /// What the link is to do next.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        let effect = self.effects.pop_front()?;
+        let Effect::Send { message, .. } = &effect;
+        self.effect_bytes -= message.as_ref().map_or(0, Bytes::len);
+        if self.effects.is_empty() && self.effects.capacity() > 256 {
+            self.effects = VecDeque::new();
+        }
+        Some(effect)
+    }
+
+    /// The next event, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    /// The event that [`poll_event`](Self::poll_event) gives next. A link holds [`Event::Closed`] back while something
+    /// waits to leave.
+    #[must_use]
+    pub fn peek_event(&self) -> Option<&Event> {
+        self.events.front()
+    }
+
+    /// Whether more input is wanted. False: events wait to be taken, or the session is over.
+    #[must_use]
+    pub fn wants_input(&self) -> bool {
+        !matches!(self.phase, Phase::Closed(_)) && !self.events.is_full(&self.config.limits)
+    }
+
+    /// Bytes that waiting events keep alive.
+    #[must_use]
+    pub const fn queued_event_bytes(&self) -> usize {
+        self.events.bytes()
+    }
+
+    /// How many bytes wait in the link. While that is at or over
+    /// [`Limits::max_queued_out_bytes`](crate::limits::Limits::max_queued_out_bytes), what has time is held back.
+    pub fn set_outbound(&mut self, bytes: usize) {
+        self.outbound = bytes;
+    }
+
+    pub(super) fn outbound_full(&self) -> bool {
+        self.outbound.saturating_add(self.effect_bytes) >= self.config.limits.max_queued_out_bytes
+    }
+
+    pub(super) fn send(&mut self, to: Origin, message: Vec<u8>, last: bool) {
+        self.push(to, Some(message.into()), last, 200);
+    }
+
+    /// Sends an answer: the last message on its exchange, unless others of the same batch are open.
+    pub(super) fn answer(&mut self, to: Origin, message: Vec<u8>, status: u16) {
+        let last = to == Origin::Stream || !self.goes_on(to);
+        self.push(to, Some(message.into()), last, status);
+    }
+
+    /// Whether more is to come on an exchange.
+    pub(super) fn goes_on(&self, to: Origin) -> bool {
+        self.in_batch == Some(to) || self.requests.any_on(to)
+    }
+
+    /// There is nothing to say on this exchange, or nothing more.
+    pub(super) fn end_exchange(&mut self, to: Origin, status: u16) {
+        if matches!(to, Origin::Exchange(_)) && !self.goes_on(to) {
+            self.push(to, None, true, status);
+        }
+    }
+
+    /// As [`end_exchange`](Self::end_exchange), after a batch: the last of its answers ends it.
+    pub(super) fn end_batch(&mut self, to: Origin) {
+        self.in_batch = None;
+        if !matches!(to, Origin::Exchange(_)) || self.goes_on(to) {
+            return;
+        }
+        let answered = self.effects.iter_mut().rev().find_map(|effect| match effect {
+            Effect::Send { to: sent, last, .. } if *sent == to => Some(last),
+            Effect::Send { .. } => None,
+        });
+        match answered {
+            Some(last) => *last = true,
+            None => self.push(to, None, true, 202),
+        }
+    }
+
+    fn push(&mut self, to: Origin, message: Option<Bytes>, last: bool, status: u16) {
+        self.effect_bytes += message.as_ref().map_or(0, Bytes::len);
+        self.effects.push_back(Effect::Send { to, message, last, status });
+    }
+
+    pub(super) fn violation(&mut self, violation: Violation) {
+        self.stats.violations += 1;
+        if self.violations_left == 0 {
+            self.finish(CloseReason::Protocol(violation));
+            return;
+        }
+        self.violations_left -= 1;
+        self.events.push(Event::Violation(violation));
+    }
+
+    pub(super) fn cancelled(&mut self, handle: u64, reason: Option<Box<str>>, now: Instant) {
+        let Some(open) = self.requests.remove(handle) else { return };
+        self.drop_asks(handle, &open);
+        self.events.push(Event::Cancelled { request: RequestHandle(handle), reason });
+        self.end_exchange(open.origin, 200);
+        self.settle(now);
+    }
+}
+
+/// An error of the application's, as the request's revision has it.
+fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<u8>, ApiError> {
+    let modern = open.revision.era() == Era::Modern;
+    let code = match error.code {
+        codes::RESOURCE_NOT_FOUND if modern => codes::INVALID_PARAMS,
+        codes::URL_ELICITATION_REQUIRED if open.revision == Revision::V2025_11_25 => error.code,
+        codes::URL_ELICITATION_REQUIRED => {
+            return Err(ApiError::BadParams("only 2025-11-25 knows this error; ask for input instead"));
+        }
+        -32099..=-32020 if !modern || !codes::is_modern(error.code) => {
+            return Err(ApiError::BadParams("this code is not defined; use one outside -32768 to -32000"));
+        }
+        code => code,
+    };
+    Ok(error_message(Some(id), code, &error.message, error.data.as_ref().map(RawJson::view)))
+}
+
+/// -32021, with what was missing.
+///
+/// Spec: MCP 2026-07-28 basic, "Error Codes".
+fn missing_capability(id: &RequestId, missing: &ClientCapabilities) -> Vec<u8> {
+    let data = RawJson::object(|w| {
+        w.object("requiredCapabilities", |w| missing.write(w));
+    });
+    let message = "this needs a capability that the request did not declare".to_string();
+    error_message(Some(id), codes::MISSING_CLIENT_CAPABILITY, &message, Some(data.view()))
+}
+
+pub(super) fn error_message(
+    id: Option<&RequestId>,
+    code: i64,
+    message: &str,
+    data: Option<JsonRef<'_>>,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(160 + message.len());
+    write_error(&mut out, id, code, message, data);
+    finish_line(&mut out);
+    out
+}

@@ -1,0 +1,1 @@
+//! Tests of what no one module shows by itself.
