@@ -31,7 +31,7 @@ pub struct LineConnection {
     input_ended: bool,
     /// The session was told that its input has ended.
     told_end: bool,
-    /// Open requests may finish until then, and their answers leave.
+    /// The end was near: what waits to be written may leave until then.
     drain_until: Option<Instant>,
     /// When to stop waiting for the rest of the outbox to leave, once the session is over.
     flush_until: Option<Instant>,
@@ -164,6 +164,7 @@ impl LineConnection {
 
     /// Ends the connection once what is open is answered, or after `drain`; see [`Session::shutdown`].
     pub fn shutdown(&mut self, drain: Duration, now: Instant) {
+        self.drain_until = Some(now.saturating_add(drain));
         self.session.shutdown(drain, now);
         self.carry_out(now);
     }
@@ -198,6 +199,7 @@ impl LineConnection {
             let Some(frame) = self.decoder.poll_frame() else {
                 if self.input_ended && !self.told_end {
                     self.told_end = true;
+                    self.drain_until = Some(now.saturating_add(self.session.config().limits.drain));
                     self.session.handle_eof(now);
                 }
                 break;
@@ -217,7 +219,6 @@ impl LineConnection {
             }
         }
         self.session.set_outbound(self.outbox.len());
-        self.drain_until = self.session.drains_until().or(self.drain_until);
         if self.flush_until.is_none() && self.session.close_reason().is_some() {
             let patience = now.saturating_add(self.session.config().limits.close_flush);
             self.flush_until = self.drain_until.max(Some(patience));
