@@ -69,13 +69,11 @@ mod peers;
 mod queue;
 mod reply;
 mod requests;
+mod respond;
 mod revise;
 mod session;
 pub mod state;
 mod subscription;
-
-#[cfg(test)]
-mod tests;
 
 pub use catalog::{Catalog, ListKind};
 pub use config::{CacheHints, Capabilities, Config, ToolFilter, UnknownTool};

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -11,20 +10,16 @@ use bytes::Bytes;
 
 use crate::error::{ApiError, ConfigError, Violation};
 use crate::exchange::Origin;
-use crate::jsonrpc::{ErrorObject, JsonRef, RawJson, RequestId, finish_line, write_error};
-use crate::mcp::types::input::KeyedInput;
-use crate::mcp::types::lifecycle::ClientCapabilities;
-use crate::mcp::{Era, Revision, codes};
+use crate::jsonrpc::{JsonRef, RequestId, finish_line, write_error};
 use crate::server::catalog::{Catalog, ListKind};
 use crate::server::config::Config;
 use crate::server::cursor::Cursors;
-use crate::server::event::{CloseReason, Effect, Event, Reply, RequestHandle};
-use crate::server::input;
+use crate::server::event::{CloseReason, Effect, Event, RequestHandle};
 use crate::server::legacy::Legacy;
 use crate::server::peers::Peers;
 use crate::server::queue::{Events, Stats};
 use crate::server::reply::Replies;
-use crate::server::requests::{Open, Requests};
+use crate::server::requests::Requests;
 use crate::server::subscription::{Changes, Listen};
 use crate::time::{Instant, Monotonic, earliest};
 
@@ -164,78 +159,6 @@ impl Session {
         self.config.capabilities.resources
             || !self.catalog.is_empty(ListKind::Resources)
             || !self.catalog.is_empty(ListKind::Templates)
-    }
-
-    /// Answers a request. Encodes at once: O(reply), one copy of its payload.
-    ///
-    /// A [`Reply::InputRequired`] that asks for what this request's client did not declare becomes the error that says
-    /// so (-32021), which ends the request as any answer does.
-    ///
-    /// # Errors
-    /// [`ApiError::UnknownRequest`] if it was answered, cancelled or never reported: drop the answer.
-    /// [`ApiError::BadParams`], [`ApiError::WrongEra`] if the answer cannot be one, [`ApiError::TooLarge`] past the
-    /// limit: the request is open still.
-    ///
-    /// Spec: JSON-RPC 2.0, section 5; MCP 2026-07-28 basic, "Results".
-    pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
-        let now = self.clock.advance(now);
-        let open = self.requests.get(request.0).ok_or(ApiError::UnknownRequest)?;
-        let mut status = 200;
-        let message = match reply {
-            Reply::Complete(result) => {
-                self.replies.complete(&open.id, &open.method, open.revision, result)?
-            }
-            Reply::InputRequired { requests, state } => {
-                match self.ask_by_result(open, requests, state.as_deref())? {
-                    Ok(message) => message,
-                    Err(missing) => {
-                        status = 400;
-                        missing_capability(&open.id, &missing)
-                    }
-                }
-            }
-            Reply::Error(error) => encode_error(&open.id, error, open)?,
-        };
-        self.check_length(message.len())?;
-        let Some(open) = self.requests.remove(request.0) else { return Err(ApiError::UnknownRequest) };
-        self.drop_asks(request.0, &open);
-        if matches!(reply, Reply::Complete(_)) {
-            self.note_watched(&open);
-        }
-        self.answer(open.origin, message, status);
-        self.settle(now);
-        Ok(())
-    }
-
-    /// The message that asks for input, or what the client would have had to declare.
-    fn ask_by_result(
-        &self,
-        open: &Open,
-        requests: &[KeyedInput],
-        state: Option<&str>,
-    ) -> Result<Result<Vec<u8>, ClientCapabilities>, ApiError> {
-        if open.revision.era() == Era::Legacy {
-            return Err(ApiError::WrongEra { method: open.method.clone(), revision: open.revision });
-        }
-        if !open.method.takes_input_rounds() {
-            return Err(ApiError::BadParams("this method takes no rounds of input"));
-        }
-        if requests.is_empty() && state.is_none() {
-            return Err(ApiError::BadParams("neither requests nor state"));
-        }
-        let mut missing = ClientCapabilities::default();
-        for (n, asked) in requests.iter().enumerate() {
-            input::check(&asked.request, open.revision)?;
-            if requests.iter().take(n).any(|other| other.key == asked.key) {
-                return Err(ApiError::BadParams("a key stands twice"));
-            }
-            input::add(&mut missing, &input::undeclared(&asked.request, &open.capabilities));
-        }
-        if missing.is_empty() {
-            Ok(Ok(self.replies.input_required(&open.id, requests, state)))
-        } else {
-            Ok(Err(missing))
-        }
     }
 
     pub(super) fn check_length(&self, len: usize) -> Result<(), ApiError> {
@@ -445,34 +368,7 @@ impl Session {
     }
 }
 
-/// An error of the application's, as the request's revision has it.
-fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<u8>, ApiError> {
-    let modern = open.revision.era() == Era::Modern;
-    let code = match error.code {
-        codes::RESOURCE_NOT_FOUND if modern => codes::INVALID_PARAMS,
-        codes::URL_ELICITATION_REQUIRED if open.revision == Revision::V2025_11_25 => error.code,
-        codes::URL_ELICITATION_REQUIRED => {
-            return Err(ApiError::BadParams("only 2025-11-25 knows this error; ask for input instead"));
-        }
-        -32099..=-32020 if !modern || !codes::is_modern(error.code) => {
-            return Err(ApiError::BadParams("this code is not defined; use one outside -32768 to -32000"));
-        }
-        code => code,
-    };
-    Ok(error_message(Some(id), code, &error.message, error.data.as_ref().map(RawJson::view)))
-}
-
-/// -32021, with what was missing.
-///
-/// Spec: MCP 2026-07-28 basic, "Error Codes".
-fn missing_capability(id: &RequestId, missing: &ClientCapabilities) -> Vec<u8> {
-    let data = RawJson::object(|w| {
-        w.object("requiredCapabilities", |w| missing.write(w));
-    });
-    let message = "this needs a capability that the request did not declare".to_string();
-    error_message(Some(id), codes::MISSING_CLIENT_CAPABILITY, &message, Some(data.view()))
-}
-
+/// An error, as a message.
 pub(super) fn error_message(
     id: Option<&RequestId>,
     code: i64,

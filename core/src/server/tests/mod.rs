@@ -1,1 +1,0 @@
-//! Tests of what no one module shows by itself.
