@@ -149,7 +149,7 @@ mod tests {
             sampling: true,
             sampling_tools: true,
             roots: true,
-            extensions: None,
+            ..ClientCapabilities::default()
         };
         for kind in [InputKind::ElicitForm, InputKind::ElicitUrl, InputKind::Sample, InputKind::ListRoots] {
             assert!(undeclared(&request(kind, "{}"), &all).is_empty(), "{kind:?}");

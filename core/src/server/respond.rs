@@ -109,7 +109,7 @@ fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<
 /// Spec: MCP 2026-07-28 basic, "Error Codes".
 fn missing_capability(id: &RequestId, missing: &ClientCapabilities) -> Vec<u8> {
     let data = RawJson::object(|w| {
-        w.object("requiredCapabilities", |w| missing.write(w));
+        w.object("requiredCapabilities", |w| missing.write(w, Era::Modern));
     });
     let message = "this needs a capability that the request did not declare";
     error_message(Some(id), codes::MISSING_CLIENT_CAPABILITY, message, Some(data.view()))
