@@ -172,6 +172,8 @@ check_bench_smoke() {
         # A mode is several words.
         "$target/examples/bench_client" $mode -- "$target/sanswire" demo-server
     done
+    echo "pipe_bench"
+    "$target/pipe_bench" 100 | grep -q "in flight, calls a second" || fail "pipe_bench measures nothing"
 }
 
 check_fuzz() {
