@@ -87,9 +87,9 @@ fn arguments() -> Result<RawJson, Failure> {
 }
 
 fn one_by_one(client: &Client, calls: usize) -> Result<Took, Failure> {
-    timed(calls, || match client.call_tool("echo", Some(&arguments()?), &RequestOptions::default())? {
-        Outcome::Complete(_) => Ok(()),
-        other => Err(format!("{other:?}").into()),
+    timed(calls, || {
+        let outcome = client.call_tool("echo", Some(&arguments()?), &RequestOptions::default())?;
+        if matches!(outcome, Outcome::Complete(_)) { Ok(()) } else { Err(format!("{outcome:?}").into()) }
     })
 }
 
