@@ -9,20 +9,26 @@ use sanswire_std::Responder;
 
 use crate::json::{object, text};
 use crate::output::{complain, escape};
-use crate::wait;
+use crate::{signals, wait};
 
 /// Asks yes or no; anything else than a clear yes is no.
 pub(crate) fn confirm(question: &str) -> bool {
-    wait::aside(|| {
+    let said = wait::aside(|| {
         Confirm::with_theme(&SimpleTheme)
             .with_prompt(question)
             .default(false)
             .wait_for_newline(true)
             .interact_opt()
-            .ok()
-            .flatten()
-            .unwrap_or(false)
-    })
+    });
+    match said {
+        Ok(said) => said.unwrap_or(false),
+        Err(dialoguer::Error::IO(error)) => {
+            if error.kind() == std::io::ErrorKind::Interrupted {
+                signals::interrupted();
+            }
+            false
+        }
+    }
 }
 
 /// Hands a server's questions to the person at the terminal.
@@ -162,7 +168,11 @@ fn ask_line(field: &Field, question: String) -> Result<Option<RawJson>, Left> {
     if let Some(default) = &field.default {
         let view: JsonRef<'_> = default.view();
         let shown = view.str().map(|text| text.decode().into_owned());
-        input = input.default(shown.unwrap_or_else(|| default.as_str().to_owned()));
+        let shown = shown.unwrap_or_else(|| default.as_str().to_owned());
+        // It is shown as it is, and taken as it is shown.
+        if escape::line(&shown) == shown {
+            input = input.default(shown);
+        }
     }
     let checked = field.clone();
     let input = input.validate_with(move |said: &String| {

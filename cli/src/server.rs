@@ -11,7 +11,7 @@ use crate::config::{Entry, Kind, launch};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::{EraChoice, Inherit, Reach};
-use crate::output::complain;
+use crate::output::{complain, escape};
 use crate::prompt::confirm;
 use crate::state::{Memory, hex_hash};
 
@@ -144,7 +144,8 @@ fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
     if !context.interactive {
         return Err(untrusted);
     }
-    complain(&format!("{file} comes with this project. To start {} it would run:", entry.name));
+    let name = escape::line(&entry.name);
+    complain(&format!("{file} comes with this project. To start {name} it would run:"));
     complain(&full_command(entry));
     if !confirm("Start it, now and in future, as long as the file stays as it is?") {
         return Err(untrusted);
@@ -168,13 +169,15 @@ fn trust_key(entry: &Entry) -> String {
 /// Everything that would be started, as it stands in the file.
 fn full_command(entry: &Entry) -> String {
     let Kind::Command { program, args, env, cwd } = &entry.kind else { return String::new() };
-    let words: Vec<String> = std::iter::once(program).chain(args).map(|word| quoted(word)).collect();
+    // A line break inside of a word would let it pass for something else.
+    let shown = |word: &str| escape::line(&quoted(word)).into_owned();
+    let words: Vec<String> = std::iter::once(program).chain(args).map(|word| shown(word)).collect();
     let mut text = format!("  {}", words.join(" "));
     for (name, value) in env {
-        text.push_str(&format!("\n  with {name}={}", quoted(value)));
+        text.push_str(&format!("\n  with {}={}", escape::line(name), shown(value)));
     }
     if let Some(cwd) = cwd {
-        text.push_str(&format!("\n  in {}", quoted(cwd)));
+        text.push_str(&format!("\n  in {}", shown(cwd)));
     }
     if entry.inherit == Some(Inherit::All) {
         text.push_str("\n  with all of your environment");

@@ -49,6 +49,14 @@ pub(crate) fn settle() {
     }
 }
 
+/// A prompt was left by Ctrl-C, which it turns into a signal: that ends the program, once it is noticed.
+pub(crate) fn interrupted() {
+    for _ in 0..100 {
+        settle();
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 fn exit(signal: i32) -> ! {
     // A prompt or a progress bar may have hidden it.
     if console::user_attended_stderr() {

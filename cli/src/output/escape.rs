@@ -4,13 +4,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Whether a character could make a terminal do, or show, something else than the text says: controls,
-/// characters that turn the direction of writing, and characters that nobody sees.
+/// characters that turn the direction of writing, and characters that nobody sees. Those that join letters, and
+/// the two that choose how an emoji looks, are part of how people write.
 const fn is_unfit(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The text with unfit characters written out, line breaks and tabs kept.
@@ -84,6 +87,8 @@ mod tests {
         assert_eq!(text("\u{1b}[31mred\u{7}\u{9b}1m"), "\\x1b[31mred\\x07\\u{9b}1m");
         assert_eq!(text("\u{202e}gpj.exe\u{2066}"), "\\u{202e}gpj.exe\\u{2066}");
         assert_eq!(text("tag\u{e0041}"), "tag\\u{e0041}");
+        assert_eq!(text("a\u{3164}\u{e0101}\u{fe01}"), "a\\u{3164}\\u{e0101}\\u{fe01}");
+        assert_eq!(text("\u{2764}\u{fe0f}\u{200d}"), "\u{2764}\u{fe0f}\u{200d}");
         assert_eq!(line("two\nlines\t"), "two\\nlines\\t");
         assert_eq!(excerpt("\u{fffd}\u{1b}[2Jx", 4), "\u{fffd}\\x1b[2…");
     }
