@@ -213,6 +213,13 @@ impl<'a> Session<'a> {
     }
 }
 
+impl Drop for Session<'_> {
+    /// On every way out, for a clone of the client waits for signals.
+    fn drop(&mut self) {
+        self.client.close();
+    }
+}
+
 fn connect_failure(name: &str, error: &ConnectError) -> Failure {
     let (status, code) = match error {
         ConnectError::Config(_) => (status::OTHER, "configuration"),

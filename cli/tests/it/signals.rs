@@ -100,3 +100,19 @@ fn a_signal_while_a_server_starts_ends_it_too() {
     assert_eq!(wait(&mut child), 130);
     until("the server is gone", || servers.iter().all(|server| parent_of(*server).is_none()));
 }
+
+#[test]
+fn a_server_behind_a_launcher_is_stopped_whatever_comes_of_the_request() {
+    let home = Home::new();
+    let launcher = home.write("launch.sh", &format!("{}\ntrue\n", home.fake()));
+    for words in [&["inspect", "nope"][..], &["call", "nope"], &["call", "t", "--args", "{\"x\":1}"]] {
+        let mut all = words.to_vec();
+        all.extend(["--", "sh", launcher.to_str().unwrap()]);
+        let mut command = home.command(&all);
+        // It pays no heed to the end of its input.
+        command.env("ON_START", "echo $$ >pid; exec 3<&0; trap 'exec sleep 1000' EXIT");
+        crate::home::run(command, "");
+        let pid: u32 = home.read("work/pid").trim().parse().unwrap();
+        assert_eq!(parent_of(pid), None, "{words:?}: it is left over");
+    }
+}
