@@ -13,23 +13,20 @@ const MIN_PART: usize = 8;
 pub(crate) struct Mask(Vec<String>);
 
 impl Mask {
-    /// Masks these values, their spelling inside JSON, and their Base64.
+    /// Masks these values and each line of them, their spellings inside JSON and addresses, and their Base64.
     pub(crate) fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut all = Vec::new();
         for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
-            let mut json = Vec::new();
-            sanswire::jsonrpc::write_string(&mut json, &secret);
-            let json = String::from_utf8_lossy(&json);
-            let json = json.get(1..json.len() - 1).unwrap_or_default();
-            all.push(json.to_owned());
-            // As some languages write it.
-            all.push(json.replace('/', "\\/"));
-            let encoded = data_encoding::BASE64.encode(secret.as_bytes());
-            all.push(encoded.trim_end_matches('=').to_owned());
-            all.push(secret);
+            if secret.contains('\n') {
+                secret
+                    .lines()
+                    .filter(|line| line.len() >= MIN_PART)
+                    .for_each(|line| add_spellings(&mut all, line));
+            }
+            add_spellings(&mut all, &secret);
         }
         // Longest first, so that what contains another one goes whole.
-        all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         Self(all)
     }
@@ -50,6 +47,47 @@ impl Mask {
         }
         out
     }
+}
+
+/// A secret as it is, and as it may be written elsewhere.
+fn add_spellings(all: &mut Vec<String>, secret: &str) {
+    let mut json = Vec::new();
+    sanswire::jsonrpc::write_string(&mut json, secret);
+    let json = String::from_utf8_lossy(&json);
+    let json = json.get(1..json.len() - 1).unwrap_or_default();
+    // As some languages write it: with slashes, with what means something in HTML, with all but ASCII escaped.
+    let html = |c: char| matches!(c, '&' | '<' | '>');
+    for json in [json.to_owned(), json.replace('/', "\\/")] {
+        all.push(escaped(&json, html));
+        all.push(escaped(&json, |c| !c.is_ascii()));
+        all.push(escaped(&json, |c| html(c) || !c.is_ascii()));
+        all.push(json);
+    }
+    let mut address = String::new();
+    for byte in secret.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => address.push(byte.into()),
+            _ => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    all.push(address);
+    let encoded = data_encoding::BASE64.encode(secret.as_bytes());
+    all.push(encoded.trim_end_matches('=').to_owned());
+    all.push(secret.to_owned());
+}
+
+fn escaped(json: &str, so: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if so(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The line without the part of `secret` that was left at an end of it, where it was cut; `None` if there is none.
@@ -82,5 +120,15 @@ mod tests {
         assert_eq!(mask.apply("cut off: s3cr3t/v"), "cut off: ***");
         assert_eq!(mask.apply("so:\n  3t/value\" was cut off\n"), "so:\n  *** was cut off\n");
         assert_eq!(mask.apply("s3cr3t/"), "s3cr3t/");
+        let mask = Mask::new(["p&ss/<wört>".to_owned(), "first line\nsecond line\n".to_owned()]);
+        for spelled in [
+            r"p\u0026ss/\u003cwört\u003e",
+            r"p&ss\/<w\u00f6rt>",
+            r"p\u0026ss\/\u003cw\u00f6rt\u003e",
+            "p%26ss%2F%3Cw%C3%B6rt%3E",
+        ] {
+            assert_eq!(mask.apply(&format!("\"{spelled}\"")), "\"***\"");
+        }
+        assert_eq!(mask.apply("| second line |"), "| *** |");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,13 @@ use crate::mask::Mask;
 
 /// The file, which all servers of a run share.
 #[derive(Clone, Debug)]
-pub(crate) struct TraceFile(Arc<Mutex<File>>);
+pub(crate) struct TraceFile(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: Mutex<File>,
+    incomplete: AtomicBool,
+}
 
 impl TraceFile {
     /// Begins the file anew; nobody but the user may read it.
@@ -22,7 +29,12 @@ impl TraceFile {
         let file = crate::state::private(path).map_err(|error| {
             Failure::usage(format!("the trace cannot be written to {}: {error}", path.display()))
         })?;
-        Ok(Self(Arc::new(Mutex::new(file))))
+        Ok(Self(Arc::new(Inner { file: Mutex::new(file), incomplete: AtomicBool::new(false) })))
+    }
+
+    /// Whether something could not be written.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.0.incomplete.load(Ordering::Relaxed)
     }
 
     /// What writes one server's messages.
@@ -45,7 +57,10 @@ impl ServerTrace {
         w.end();
         line.push(b'\n');
         // A full disk must not end a call.
-        let _ = self.file.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
+        let inner = &*self.file.0;
+        if inner.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line).is_err() {
+            inner.incomplete.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -70,5 +85,6 @@ impl Tap for ServerTrace {
         self.write(|w| {
             w.string("server", &self.server).u64("lost", count);
         });
+        self.file.0.incomplete.store(true, Ordering::Relaxed);
     }
 }

@@ -28,8 +28,8 @@ pub(crate) struct Expanded {
     pub(crate) text: String,
     /// Variables that have no value; their references stand in the text as they were.
     pub(crate) unset: Vec<String>,
-    /// The values that were put in.
-    pub(crate) values: Vec<String>,
+    /// The variables that were put in, with their values.
+    pub(crate) values: Vec<(String, String)>,
 }
 
 /// Expands every reference of `text` once. What is put in is neither expanded again nor split.
@@ -58,7 +58,8 @@ pub(crate) fn expand(text: &str, rules: Rules, lookup: &dyn Lookup) -> Expanded 
         match resolve(inside, rules, lookup) {
             Resolved::Value(value) => {
                 out.text.push_str(&value);
-                out.values.push(value);
+                let name = inside.strip_prefix("env:").unwrap_or(inside);
+                out.values.push((name.split(":-").next().unwrap_or_default().to_owned(), value));
             }
             Resolved::Unset(name) => {
                 out.text.push_str(whole);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry::{Entry, Kind, Origin};
 use super::expand::{Expanded, Lookup, Rules, expand};
+use super::secrets;
 use crate::failure::Failure;
 use crate::options::Inherit;
 
@@ -68,7 +69,7 @@ fn command(
     let mut words = Vec::with_capacity(args.len());
     for (n, arg) in args.iter().enumerate() {
         let expanded = out.put_in(arg, &format!("args[{n}]"))?;
-        out.secrets.extend(expanded.values);
+        out.secrets.extend(variable_secrets(&expanded.values));
         words.push(OsString::from(expanded.text));
     }
     out.secrets.extend(secret_words(&words));
@@ -170,25 +171,45 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 
 /// The values among these variables that are to be kept out of sight.
 pub(crate) fn variable_secrets(variables: &[(String, String)]) -> Vec<String> {
-    variables
-        .iter()
-        .filter(|(name, value)| is_secret_value(name, value))
-        .map(|(_, value)| value.clone())
-        .collect()
+    let mut found = Vec::new();
+    for (name, value) in variables {
+        if is_secret_value(name, value) {
+            found.push(value.clone());
+        }
+        secrets::within(value, &mut found);
+    }
+    found
 }
+
+/// Variables that everybody has and nobody hides: without their values a path in a message would be no path.
+const HARMLESS: [&str; 11] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "TMPDIR",
+    "userHome",
+    "workspaceFolder",
+    "workspaceFolderBasename",
+];
 
 /// Whether the value of a variable is to be kept out of sight. Short ones that do not look secret would make
 /// every text unreadable: `1`, `debug`, `true`.
 fn is_secret_value(name: &str, value: &str) -> bool {
-    if is_secret_name(name) { value.len() >= 3 } else { value.len() >= 8 }
+    if is_secret_name(name) { value.len() >= 3 } else { value.len() >= 8 && !HARMLESS.contains(&name) }
 }
 
-/// What follows a flag that says that it is secret: `--token=x`, `--api-key x`, `-e NAME=x`.
+/// What follows a flag that says that it is secret: `--token=x`, `--api-key x`, `-e NAME=x`; and what is secret
+/// within a word: a password in an address, a header, a member of an object.
 pub(crate) fn secret_words<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Vec<String> {
     let mut found = Vec::new();
     let mut flag: Option<String> = None;
     for word in words {
         let word = word.as_ref().to_string_lossy();
+        secrets::within(&word, &mut found);
         let value = match (word.split_once('='), flag.take()) {
             (Some((name, value)), _) if is_secret_name(name) => Some(value),
             (_, Some(flag)) if is_secret_name(&flag) && !word.starts_with('-') => Some(&*word),

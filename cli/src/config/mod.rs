@@ -6,6 +6,7 @@ pub(crate) mod expand;
 mod file;
 pub(crate) mod launch;
 mod own;
+mod secrets;
 
 use std::path::PathBuf;
 

@@ -16,11 +16,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::options::{Cli, Verb};
 use crate::output::escape;
+use crate::trace::TraceFile;
 
 /// Does what was asked for; gives the exit status.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let context = &Context::new(cli.common)?;
-    match cli.verb {
+    let done = match cli.verb {
         Verb::Servers { names, check } => servers::run(context, &names, check),
         Verb::Tools { servers, reach } => tools::run(context, &servers, &reach),
         Verb::Inspect { target, reach } => inspect::run(context, &target, &reach),
@@ -34,7 +35,11 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
         Verb::DemoServer | Verb::Completions { .. } => Ok(0),
+    };
+    if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {
+        context.warn("the trace is incomplete: not everything could be written");
     }
+    done
 }
 
 /// A server as it calls itself, and how it speaks: `Thing 1.0, 2025-11-25`. Harmless on a terminal.

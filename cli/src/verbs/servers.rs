@@ -135,11 +135,10 @@ pub(super) fn command(entry: &Entry) -> String {
         Kind::Http { url } => {
             // An address may hold a password, or a key in its query.
             let address = url.split(['?', '#']).next().unwrap_or_default();
-            match address.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?.1)))
-            {
-                Some((scheme, rest)) => format!("{scheme}://{rest}"),
-                None => address.into(),
-            }
+            let Some((scheme, rest)) = address.split_once("://") else { return address.into() };
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
         }
         Kind::Demo => "built in".into(),
         Kind::Broken(_) => String::new(),

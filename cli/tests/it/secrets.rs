@@ -62,3 +62,50 @@ fn a_trace_shows_lines_that_are_no_json_too() {
     let ran = home.run(&["call", "demo/echo", "text=x", "--trace", "/nowhere/t"]);
     assert_eq!(ran.status, 1);
 }
+
+#[test]
+fn b_99_secrets_inside_of_arguments_and_values_are_found() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    home.configure(&format!(
+        r#"{{"s":{{"command":"sh","args":["{fake}","postgres://u:s3cr3t-one@h/db","--header","Authorization: Bearer s3cr3t-two==",
+            "https://h/?a=b&api_key=s3cr3t-three","{{\"token\":\"s3cr3t-four\"}}"],
+            "env":{{"URL":"http://u:s3cr3t-five@h","PRIVATE_KEY":"-----BEGIN\ns3cr3t-six\n-----END","P":"s3cr3t-&<sëven>"}}}}}}"#
+    ));
+    let says = r#"{"code":1,"message":"s3cr3t-one s3cr3t-two== s3cr3t-three s3cr3t-four s3cr3t-five s3cr3t-six","data":["s3cr3t-\u0026\u003cs\u00ebven\u003e","s3cr3t-%26%3Cs%C3%ABven%3E"]}"#;
+    for words in [
+        &["call", "s/t", "--trace", "t.jsonl"][..],
+        &["call", "s/t", "--json"],
+        &["servers"],
+        &["servers", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+    ] {
+        let mut command = home.command(words);
+        command.env("CALL", format!("\"error\":{says}"));
+        let ran = run(command, "");
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains("***") && !all.contains("s3cr3t"), "{words:?}: {all}");
+    }
+    assert!(!home.read("work/t.jsonl").contains("s3cr3t"));
+}
+
+#[test]
+fn b_99_what_is_not_secret_stays_readable() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    home.configure(&format!(r#"{{"s":{{"command":"sh","args":["{fake}","${{HOME}}/notes","${{N:-2}}"]}}}}"#));
+    let shown = home.run(&["doctor", "s", "--trace", "t.jsonl"]).ok();
+    assert!(shown.contains(&format!("{}/notes 2", home.path.display())), "{shown}");
+    assert!(home.read("work/t.jsonl").contains("\"jsonrpc\":\"2.0\""));
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_told_of() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let ran = Home::new().run(&["call", "demo/echo", "text=x", "--trace", "/dev/full"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "x\n"));
+    assert!(ran.stderr.contains("warning: the trace is incomplete"), "{ran:?}");
+}
