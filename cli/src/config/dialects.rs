@@ -63,7 +63,7 @@ fn with_file(
     path: &Path,
     read: impl FnOnce(&mut Configuration, &Path, &file::File),
 ) {
-    match file::read(path) {
+    match file::read(path, false) {
         Ok(Some(found)) => read(into, path, &found),
         Ok(None) => {}
         Err(why) => into.warnings.push(why),

@@ -128,8 +128,16 @@ impl Entry {
         let mut this = Self::new(name.into(), kind, origin);
         this.file = Some(file.into());
         this.file_hash = hash.into();
-        let flag = |name| member(value, name).and_then(JsonRef::as_bool);
-        this.disabled = flag("disabled") == Some(true) || flag("enabled") == Some(false);
+        // What is off in some way of writing it is not to be started.
+        let flag = |name, default| {
+            member(value, name).map_or(Ok(default), |flag| {
+                flag.as_bool().ok_or_else(|| format!("{name} is {}, not true or false", flag.kind()))
+            })
+        };
+        match (flag("disabled", false), flag("enabled", true)) {
+            (Ok(disabled), Ok(enabled)) => this.disabled = disabled || !enabled,
+            (Err(why), _) | (_, Err(why)) => this.kind = Kind::Broken(why),
+        }
         if origin.is_own()
             && let Err(why) = this.read_settings(value)
         {

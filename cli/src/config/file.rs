@@ -1,6 +1,6 @@
 //! Files of JSON, as people write them: comments and trailing commas are allowed.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use sanswire::jsonrpc::{Kind, MAX_DEPTH, RawJson};
@@ -15,20 +15,23 @@ pub(super) struct File {
     pub(super) hash: String,
 }
 
-/// Reads a file; `None` if there is none. The error is a sentence that names it.
-pub(super) fn read(path: &Path) -> Result<Option<File>, String> {
+/// Reads a file; `None` if there is none. The error is a sentence that names it. One that was `named` by the user
+/// may be a pipe.
+pub(super) fn read(path: &Path, named: bool) -> Result<Option<File>, String> {
     let shown = path.display();
     let bytes = match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => return Err(format!("{shown} is a folder, not a file")),
-        Ok(found) if found.len() > MAX_BYTES => {
-            return Err(format!("{shown} has {} bytes; that is no configuration", found.len()));
-        }
-        Ok(_) => std::fs::read(path).map_err(|error| format!("{shown} cannot be read: {error}"))?,
+        // A device may have no end, a pipe no beginning.
+        Ok(found) if !found.is_file() && !named => return Err(format!("{shown} is no file")),
+        Ok(_) => contents(path).map_err(|error| format!("{shown} cannot be read: {error}"))?,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(format!("{shown} cannot be read: {error}")),
     };
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("{shown} has more than {MAX_BYTES} bytes; that is no configuration"));
+    }
     let hash = crate::state::hex_hash(&[&bytes]);
     let mut text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8 text"))?;
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
@@ -47,4 +50,11 @@ pub(super) fn read(path: &Path) -> Result<Option<File>, String> {
         Kind::Object => Ok(Some(File { value, hash })),
         other => Err(format!("{shown} is {other}, not an object")),
     }
+}
+
+/// What is in the file, or the beginning of it where that is too long already.
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

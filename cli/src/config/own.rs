@@ -16,7 +16,7 @@ const PROJECT_FILE: &str = ".sanswire.json";
 pub(super) fn load(into: &mut Configuration, places: &Places, only: Option<&PathBuf>) -> Result<(), Failure> {
     let broken = |why| Failure::usage(why).hint("correct the file, or read another one with --config FILE");
     if let Some(path) = only {
-        let found = file::read(path).map_err(broken)?;
+        let found = file::read(path, true).map_err(broken)?;
         let Some(found) = found else {
             return Err(Failure::usage(format!("{} is not there", path.display())));
         };
@@ -27,7 +27,7 @@ pub(super) fn load(into: &mut Configuration, places: &Places, only: Option<&Path
     let user = places.config_home.as_ref().map(|folder| folder.join("sanswire/config.json"));
     for (path, origin) in [(project, Origin::OwnProject), (user, Origin::Own)] {
         let Some(path) = path else { continue };
-        if let Some(found) = file::read(&path).map_err(broken)? {
+        if let Some(found) = file::read(&path, false).map_err(broken)? {
             add(into, &path, &found, origin).map_err(broken)?;
         }
     }

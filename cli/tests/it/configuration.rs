@@ -232,3 +232,45 @@ fn other_programs_files_are_shown_and_start_only_when_named() {
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "x\n"));
     assert!(ran.stderr.contains(".cursor/mcp.json:1:2: not JSON"), "{ran:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_has_no_end_or_is_none_is_not_read() {
+    let home = Home::new();
+    for (name, words) in [(".sanswire.json", &["servers"][..]), ("named", &["servers", "--config", "named"])]
+    {
+        let path = home.path.join("work").join(name);
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        let ran = home.run(words);
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.stderr.contains("no file") || ran.stderr.contains("16777216 bytes"), "{ran:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    let made = std::process::Command::new("mkfifo").arg(home.path.join("work/.sanswire.json")).status();
+    if made.is_ok_and(|made| made.success()) {
+        let ran = home.run(&["call", "demo/echo", "text=x"]);
+        assert!(ran.status == 1 && ran.stderr.contains("no file"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_flag_that_is_none_starts_nothing() {
+    let home = Home::new();
+    for flag in [r#""disabled":"yes""#, r#""disabled":1"#, r#""enabled":"no""#] {
+        let fake = home.path.join("fake.sh").display().to_string();
+        home.configure(&format!(r#"{{"s":{{"command":"sh","args":["{fake}"],{flag}}}}}"#));
+        let ran = home.run(&["call", "s/t"]);
+        assert_eq!(ran.status, 1, "{flag}: {ran:?}");
+        assert!(ran.stderr.contains("not true or false"), "{flag}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_address_of_a_server_on_the_web_is_shown_without_what_is_secret_and_else_as_it_is() {
+    let home = Home::new();
+    home.configure(
+        r#"{"a":{"url":"https://u:p@ss@host/@scope/x?key=1"},"b":{"url":"https://host/@scope/x#y"}}"#,
+    );
+    let shown = home.run(&["servers"]).ok();
+    assert_eq!(shown.matches(" https://host/@scope/x ").count(), 2, "{shown}");
+}
