@@ -49,8 +49,20 @@ impl Argument {
         Ok(Self { name: name.into(), value })
     }
 
-    /// The value as text, for prompts, whose arguments are nothing else.
-    pub(crate) fn into_text(self) -> Result<(String, String), Failure> {
+    /// The words as names and texts, for prompts, whose arguments are nothing else.
+    pub(crate) fn read_texts(words: &[String]) -> Result<Vec<(String, String)>, Failure> {
+        let mut given: Vec<(String, String)> = Vec::with_capacity(words.len());
+        for word in words {
+            let (name, value) = Self::read(word)?.into_text()?;
+            if given.iter().any(|(known, _)| *known == name) {
+                return Err(Failure::usage(format!("{name} is given twice")));
+            }
+            given.push((name, value));
+        }
+        Ok(given)
+    }
+
+    fn into_text(self) -> Result<(String, String), Failure> {
         match self.value {
             Value::Text(text) => Ok((self.name, text)),
             Value::Json(value) => match value.view().str() {
@@ -63,21 +75,17 @@ impl Argument {
 
 /// The arguments object of a call.
 ///
-/// `schema` is the tool's input schema; `what` names the tool. Warnings go to `warn`.
+/// `given` is what `--args` holds; `schema` is the tool's input schema; `what` names the tool. Warnings go to `warn`.
 pub(crate) fn build(
     words: Vec<Argument>,
-    all: Option<&str>,
+    given: Option<RawJson>,
     schema: Option<JsonRef<'_>>,
     what: &str,
     warn: &mut dyn FnMut(String),
 ) -> Result<RawJson, Failure> {
-    let given = all.map(read_all).transpose()?;
     let mut members: Vec<(String, RawJson)> = Vec::new();
     for (name, value) in given.iter().flat_map(|given| given.view().members()) {
         let name = name.decode().into_owned();
-        if members.iter().any(|(known, _)| *known == name) {
-            return Err(Failure::usage(format!("{name} stands twice in --args")));
-        }
         let value = given.as_ref().and_then(|given| given.slice_of(value)).unwrap_or_else(RawJson::null);
         members.push((name, value));
     }
@@ -111,17 +119,26 @@ pub(crate) fn build(
     }
 }
 
-fn read_all(all: &str) -> Result<RawJson, Failure> {
+/// What `--args` holds.
+pub(crate) fn read_all(all: &str) -> Result<RawJson, Failure> {
     let text = match all.strip_prefix('@') {
         _ if all == "-" => read_stdin()?,
         Some(path) => read_file(path)?,
         None => all.to_owned(),
     };
     let value = parse(&text, "--args")?;
-    match value.view().kind() {
-        Kind::Object => Ok(value),
-        other => Err(Failure::usage(format!("--args is {other}, not an object"))),
+    if value.view().kind() != Kind::Object {
+        return Err(Failure::usage(format!("--args is {}, not an object", value.view().kind())));
     }
+    let mut seen = std::collections::HashSet::new();
+    for (name, _) in value.view().members() {
+        let name = name.decode();
+        if seen.contains(&name) {
+            return Err(Failure::usage(format!("{name} stands twice in --args")));
+        }
+        seen.insert(name);
+    }
+    Ok(value)
 }
 
 /// A value as its schema wants it: text where text is admitted, else JSON of a type that is.

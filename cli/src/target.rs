@@ -108,8 +108,13 @@ pub(crate) fn select(
     let entries: Vec<&Entry> = if names.is_empty() {
         configuration.own().collect()
     } else {
-        names
-            .iter()
+        let mut once: Vec<&String> = Vec::new();
+        for name in names {
+            if !once.contains(&name) {
+                once.push(name);
+            }
+        }
+        once.into_iter()
             .map(|name| configuration.find(name).ok_or_else(|| unknown(&configuration, name)))
             .collect::<Result<_, _>>()?
     };
@@ -118,5 +123,7 @@ pub(crate) fn select(
             .hint("sanswire servers lists those of other programs; name the one that you mean"));
     }
     let found = entries.into_iter().map(|entry| (entry.name.clone(), Server::of_entry(context, entry)));
-    Ok((found.collect(), names.len() == 1))
+    let found: Selected = found.collect();
+    let single = !names.is_empty() && found.len() == 1;
+    Ok((found, single))
 }

@@ -10,6 +10,7 @@ fn build_with(words: &[&str], all: Option<&str>, schema: &str) -> Result<(String
     let schema = RawJson::parse_str(schema).unwrap();
     let words = words.iter().map(|word| Argument::read(word)).collect::<Result<Vec<_>, _>>()?;
     let mut warnings = Vec::new();
+    let all = all.map(read_all).transpose()?;
     let built = build(words, all, Some(schema.view()), "s/t", &mut |warning| warnings.push(warning))?;
     Ok((built.as_str().to_owned(), warnings))
 }

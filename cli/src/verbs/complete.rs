@@ -15,11 +15,7 @@ use crate::target::Target;
 /// Asks for completions and prints one a line.
 pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<u8, Failure> {
     let target = Target::find(context, words, reach, "prompt")?;
-    let given = target
-        .rest
-        .iter()
-        .map(|word| Argument::read(word)?.into_text())
-        .collect::<Result<Vec<_>, Failure>>()?;
+    let given = Argument::read_texts(&target.rest)?;
     let Some(((name, value), others)) = given.split_first() else {
         return Err(
             Failure::usage("no argument is named").hint("write NAME=BEGINNING; BEGINNING may be empty")

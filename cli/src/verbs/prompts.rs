@@ -52,11 +52,7 @@ pub(super) fn list(context: &Context, names: &[String], reach: &Reach) -> Result
 /// Gets one prompt, filled in.
 pub(super) fn get(context: &Context, words: &[String], reach: &Reach) -> Result<u8, Failure> {
     let target = Target::find(context, words, reach, "prompt")?;
-    let given = target
-        .rest
-        .iter()
-        .map(|word| Argument::read(word)?.into_text())
-        .collect::<Result<Vec<_>, Failure>>()?;
+    let given = Argument::read_texts(&target.rest)?;
     let given: Vec<(&str, &str)> =
         given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut session = Session::open(context, &target.server)?;
@@ -75,7 +71,7 @@ pub(super) fn get(context: &Context, words: &[String], reach: &Reach) -> Result<
             let role = message.role().map(|role| role.to_string()).unwrap_or_else(|| "unknown".into());
             shown.text.push_str(&format!("{}:\n", console::style(role).bold()));
             for block in message.content() {
-                shown.block(&block, None)?;
+                shown.block(&block, None);
             }
         }
         document(&shown.text)

@@ -118,3 +118,19 @@ fn b_111_a_command_in_a_file_is_one_program_and_never_split() {
     let ran = home.run(&["call", "list/t"]);
     assert!(ran.stderr.contains("exited with status 7"), "{ran:?}");
 }
+
+#[test]
+fn what_is_said_twice_is_an_error_and_no_server_starts_for_wrong_words() {
+    let home = Home::new();
+    for words in [
+        &["prompt", "p", "a=1", "a=2"][..],
+        &["complete", "p", "a=1", "a=2"],
+        &["call", "t", "--args", "{\"a\":1,\"a\":2}"],
+        &["call", "t", "--args", "[1]"],
+        &["call", "t", "--args", "@/nowhere"],
+    ] {
+        let ran = home.run_fake(words, &[("ON_START", "touch started")]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{words:?}: {ran:?}");
+        assert!(!home.path.join("work/started").exists(), "{words:?}");
+    }
+}

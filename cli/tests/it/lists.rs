@@ -124,3 +124,14 @@ fn servers_shows_all_and_starts_only_when_asked() {
     assert_eq!(ran.status, 1);
     assert_eq!(home.run(&["servers", "nope"]).status, 5);
 }
+
+#[test]
+fn a_server_that_is_named_twice_is_asked_once() {
+    let home = Home::new();
+    for verb in ["tools", "resources", "prompts", "doctor"] {
+        let once = home.run(&[verb, "demo", "--json"]).ok();
+        let twice = home.run(&[verb, "demo", "demo", "--json"]).ok();
+        assert_eq!(once.matches("\"tools\"").count(), twice.matches("\"tools\"").count(), "{verb}: {twice}");
+        assert!(!twice.starts_with("{\"demo\""), "{verb}: {twice}");
+    }
+}
