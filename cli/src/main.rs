@@ -20,7 +20,6 @@ mod trace;
 mod verbs;
 mod wait;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -41,8 +40,7 @@ fn main() -> ExitCode {
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "sanswire", &mut script);
-            let _ = std::io::stdout().lock().write_all(&script);
-            return ExitCode::SUCCESS;
+            return print(&String::from_utf8_lossy(&script));
         }
         _ => {}
     }
@@ -57,11 +55,21 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
+/// Prints what needs no server.
+fn print(text: &str) -> ExitCode {
+    match output::document(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::report(&failure, false, false);
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
 /// Help and version are no errors; everything else that clap says is wrong usage, under our own status.
 fn refuse(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let _ = write!(std::io::stdout().lock(), "{error}");
-        return ExitCode::SUCCESS;
+        return print(&error.to_string());
     }
     if std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json") {
         let text = error.to_string();

@@ -74,7 +74,13 @@ impl Folder {
             let number = if n == 1 { String::new() } else { format!("-{n}") };
             let path = self.path.join(format!("{}{number}.{ending}", self.stem));
             let file = fs::OpenOptions::new().write(true).create_new(true).open(&path);
-            match file.and_then(|mut file| file.write_all(&bytes)) {
+            let written = file.and_then(|mut file| {
+                file.write_all(&bytes).inspect_err(|_| {
+                    // Half a file is worse than none.
+                    let _ = fs::remove_file(&path);
+                })
+            });
+            match written {
                 Ok(()) => return Ok((path, bytes.len())),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {

@@ -9,7 +9,7 @@ use sanswire::mcp::types::call_result::CallToolResult;
 
 use super::inspect::find;
 use super::tools::Tools;
-use crate::arguments::{Argument, build};
+use crate::arguments::{Argument, build, read_all};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::Reach;
@@ -29,6 +29,7 @@ pub(super) fn run(
     let target = Target::find(context, words, reach, "tool")?;
     // What is wrong with the arguments by themselves is said before anything is started.
     let given = target.rest.iter().map(|word| Argument::read(word)).collect::<Result<Vec<_>, _>>()?;
+    let all = all.map(read_all).transpose()?;
     let folder = out.map(|out| Folder::open(out, &target.item)).transpose()?;
     let mut session = Session::open(context, &target.server)?;
     let done = call(context, &session, &target, given, all)
@@ -42,7 +43,7 @@ fn call(
     session: &Session<'_>,
     target: &Target,
     given: Vec<Argument>,
-    all: Option<&str>,
+    all: Option<RawJson>,
 ) -> Result<RawJson, Failure> {
     let tools = Tools::of(session)?;
     let tool = find(&tools, target)?;
@@ -58,7 +59,7 @@ fn show(context: &Context, result: &RawJson, what: &str, folder: Option<&Folder>
     let shown = if context.common.json && folder.is_none() {
         Shown::default()
     } else {
-        Shown::result(&result, folder)?
+        Shown::result(&result, folder)
     };
     if context.common.json {
         json_document(result.raw())?;
@@ -73,5 +74,12 @@ fn show(context: &Context, result: &RawJson, what: &str, folder: Option<&Folder>
     if let Some(flaw) = result.flaw() {
         context.warn(&format!("{what}: {flaw}"));
     }
-    Ok(if failed { status::TOOL } else { 0 })
+    let status = if failed { status::TOOL } else { 0 };
+    match shown.failed {
+        None => Ok(status),
+        Some(mut failure) => {
+            failure.status = failure.status.max(status);
+            Err(failure)
+        }
+    }
 }

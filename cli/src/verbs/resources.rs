@@ -114,17 +114,16 @@ fn show(context: &Context, result: RawJson, folder: Option<&Folder>) -> Result<(
     if !context.common.json || folder.is_some() {
         for (raw, contents) in result.contents() {
             match contents {
-                Ok(contents) => shown.contents(&contents, folder)?,
+                Ok(contents) => shown.contents(&contents, folder),
                 Err(flaw) => shown.raw(&flaw.to_string(), raw),
             }
         }
     }
     if !context.common.json {
-        return document(&shown.text);
+        document(&shown.text)?;
+    } else {
+        json_document(result.raw())?;
+        shown.saved.iter().for_each(|path| complain(path));
     }
-    json_document(result.raw())?;
-    for path in &shown.saved {
-        complain(path);
-    }
-    Ok(())
+    shown.failed.map_or(Ok(()), Err)
 }

@@ -115,3 +115,14 @@ fn b_107_a_closed_pipe_is_no_error() {
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
     assert_eq!(said, "");
 }
+
+#[test]
+fn b_107_a_document_that_cannot_be_written_is_an_error() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    for words in [&["completions", "bash"][..], &["call", "demo/echo", "text=x"], &["--help"], &["--version"]]
+    {
+        let status =
+            Home::new().command(words).stdout(full.try_clone().unwrap()).stderr(Stdio::null()).status();
+        assert_eq!(status.unwrap().code(), Some(1), "{words:?}");
+    }
+}

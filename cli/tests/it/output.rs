@@ -198,4 +198,84 @@ impl Terminal {
             .envs(variables.iter().copied());
         run(command, keys).stdout
     }
+
+    /// As [`run`](Self::run), with keys that are pressed once `asked` was shown.
+    pub(crate) fn run_slowly(&self, home: &Home, line: &str, asked: &str, keys: &str) -> String {
+        use std::io::{Read as _, Write as _};
+        let mut command = std::process::Command::new("script");
+        let mut child = command
+            .args(["-q", "-e", "-E", "never", "-c", line, "/dev/null"])
+            .current_dir(home.path.join("work"))
+            .env("HOME", &home.path)
+            .env("XDG_CONFIG_HOME", home.path.join("config"))
+            .env("XDG_STATE_HOME", home.path.join("state"))
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/sh")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut stdin, mut stdout) = (child.stdin.take(), child.stdout.take().unwrap());
+        let mut seen = Vec::new();
+        let mut some = [0; 1024];
+        while let Some(read) = stdout.read(&mut some).ok().and_then(|count| some.get(..count))
+            && !read.is_empty()
+        {
+            seen.extend_from_slice(read);
+            if String::from_utf8_lossy(&seen).contains(asked)
+                && let Some(mut stdin) = stdin.take()
+            {
+                // Once it reads single keys.
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                let _ = stdin.write_all(keys.as_bytes());
+            }
+        }
+        let _ = child.wait();
+        String::from_utf8_lossy(&seen).into_owned()
+    }
+}
+
+#[test]
+fn b_03_a_question_steers_no_terminal_and_its_default_is_shown_as_it_is_taken() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = Home::new();
+    let words = format!("{} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
+    for (default, taken) in [("d\\u001b[31mred\\u0007", "Ada"), ("plain", "plain")] {
+        let ask = format!(
+            r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{{"message":"m{STEERING}","requestedSchema":{{"type":"object","properties":{{"f":{{"type":"string","title":"t{STEERING}","default":"{default}"}}}},"required":["f"]}}}}}}"#
+        );
+        let on_call = "printf '%s\\n' \"$ASK\"; IFS= read -r answer; call=$(printf %s \"$answer\" | sed 's/.*\"f\":\\(\"[^\"]*\"\\).*/\"result\":{\"content\":[{\"type\":\"text\",\"text\":\\1}]}/')";
+        let keys = if default == "plain" { "\r\r" } else { "\rAda\r" };
+        let seen =
+            terminal.run(&home, &words, &[("TERM", "xterm"), ("ASK", &ask), ("ON_CALL", on_call)], keys);
+        assert!(seen.trim_end().ends_with(taken), "{seen:?}");
+        assert!(!seen.contains("\u{1b}[31m") && !seen.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
+    }
+}
+
+#[test]
+fn b_03_what_nobody_sees_is_written_out() {
+    let ran = Home::new().run_fake(
+        &["call", "t"],
+        &[("CALL", r#""error":{"code":1,"message":"a\u3164\udb40\udd01b\ufe01\u034f\u2764\ufe0f"}"#)],
+    );
+    assert!(ran.stderr.contains("a\\u{3164}\\u{e0101}b\\u{fe01}\\u{34f}\u{2764}\u{fe0f}"), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_saved_takes_nothing_from_the_rest() {
+    let home = Home::new();
+    let content = r#"{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"$$"},{"type":"image","mimeType":"image/png","data":"aGk="},{"type":"text","text":"after"}]"#;
+    let call = format!("\"result\":{content}}}");
+    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &call)]);
+    let lines = "before\n[image image/png, not saved: binary content is not in Base64]\n\
+        [image image/png, 2 bytes, saved as got/t.png]\nafter\n";
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, lines), "{ran:?}");
+    assert!(ran.stderr.contains("error: binary content"), "{ran:?}");
+    let ran = home.run_fake(&["call", "t", "--out", "got", "--json"], &[("CALL", &call)]);
+    assert_eq!((ran.status, ran.stdout), (1, format!("{content}}}\n")));
+    let failed = format!("\"result\":{content},\"isError\":true}}");
+    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &failed)]);
+    assert_eq!(ran.status, 5);
+    assert!(ran.stderr.contains("after"), "{ran:?}");
 }
