@@ -3,16 +3,12 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::io::Errno;
-use rustix::net;
 use sanswire::client::{Config, LineConnection, Peer, Start, era};
 use sanswire::error::CloseReason;
 
@@ -21,12 +17,10 @@ use crate::clock::Clock;
 use crate::command::Command;
 use crate::error::ConnectError;
 use crate::options::{ConnectOptions, StderrMode};
-use crate::process::Child;
+use crate::os::{self, Child, ChildEnds, Input, Output, Source};
 use crate::shared::{Parts, Shared};
 use crate::stderr::escaped;
-use crate::sys;
 use crate::tap::TapQueue;
-use crate::wire::{Input, Output, set_nonblocking};
 
 /// Only what is touched of it becomes memory.
 const WATCHER_STACK: usize = 128 * 1024;
@@ -83,21 +77,16 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
         Way::Process(command) => spawn(command, config, options, clock)?,
         Way::Tcp(addresses) => {
             let stream = dial(addresses, &config)?;
-            let setup = || {
-                stream.set_nodelay(true)?;
-                stream.set_nonblocking(true)?;
-                stream.as_fd().try_clone_to_owned()
-            };
-            let input = setup().map_err(ConnectError::System)?;
-            adopt(input, Output::Tcp(stream), config, options, clock)?
+            let ends = os::tcp_ends(stream).map_err(ConnectError::System)?;
+            adopt(ends, config, options, clock)?
         }
         Way::Unix(path) => {
-            let stream = dial_unix(path, &config).map_err(|source| ConnectError::Dial {
+            let stream = os::dial_unix(path, config.limits.connect).map_err(|source| ConnectError::Dial {
                 address: path.to_string_lossy().into_owned(),
                 source,
             })?;
-            let input = stream.as_fd().try_clone_to_owned().map_err(ConnectError::System)?;
-            adopt(input, Output::Unix(stream), config, options, clock)?
+            let ends = os::unix_ends(stream).map_err(ConnectError::System)?;
+            adopt(ends, config, options, clock)?
         }
     };
     shared.lead_opening();
@@ -147,37 +136,6 @@ fn dial(addresses: &[std::net::SocketAddr], config: &Config) -> Result<TcpStream
     }
     let (address, source) = failed;
     Err(ConnectError::Dial { address, source })
-}
-
-/// A stream to a Unix socket, set non-blocking from the start: a connect that blocks would wait without an end for
-/// room in the queue of a server that accepts nobody.
-fn dial_unix(path: &Path, config: &Config) -> io::Result<UnixStream> {
-    /// How long to wait before asking for room in that queue again.
-    const LOOK: Duration = Duration::from_millis(5);
-    let started = Instant::now();
-    let address = net::SocketAddrUnix::new(path)?;
-    // In one step, where the system can: between two, another thread may start a child.
-    #[cfg(target_os = "linux")]
-    let socket = {
-        let flags = net::SocketFlags::CLOEXEC | net::SocketFlags::NONBLOCK;
-        net::socket_with(net::AddressFamily::UNIX, net::SocketType::STREAM, flags, None)?
-    };
-    #[cfg(not(target_os = "linux"))]
-    let socket = {
-        let socket = net::socket(net::AddressFamily::UNIX, net::SocketType::STREAM, None)?;
-        rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-        set_nonblocking(&socket)?;
-        socket
-    };
-    loop {
-        match net::connect(&socket, &address) {
-            Ok(()) => return Ok(socket.into()),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) if started.elapsed() < config.limits.connect => std::thread::sleep(LOOK),
-            Err(Errno::AGAIN) => return Err(io::ErrorKind::TimedOut.into()),
-            Err(errno) => return Err(errno.into()),
-        }
-    }
 }
 
 type Opened = (Arc<Shared>, JoinHandle<()>);
@@ -247,33 +205,18 @@ fn explain(command: &Command, source: io::Error) -> ConnectError {
     ConnectError::Spawn { program: command.program().to_string_lossy().into_owned(), source }
 }
 
-type ChildPipes = (OwnedFd, Output, Option<OwnedFd>);
-
 fn start_child(
     mut system: std::process::Command,
     stderr_mode: StderrMode,
-) -> io::Result<(std::process::Child, ChildPipes)> {
+) -> io::Result<(std::process::Child, ChildEnds)> {
     system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match stderr_mode {
         StderrMode::Ring => Stdio::piped(),
         StderrMode::Inherit => Stdio::inherit(),
         StderrMode::Discard => Stdio::null(),
     });
-    sys::bind_to_parent(&mut system);
+    os::bind_to_parent(&mut system);
     let mut child = system.spawn()?;
-    let stdin = child.stdin.take().map(OwnedFd::from);
-    let stdout = child.stdout.take().map(OwnedFd::from);
-    let stderr = child.stderr.take().map(OwnedFd::from);
-    let pipes = || {
-        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
-            return Err(io::Error::other("the child has no pipes"));
-        };
-        set_nonblocking(&stdout)?;
-        if let Some(stderr) = &stderr {
-            set_nonblocking(stderr)?;
-        }
-        Ok((stdout, Output::pipe(stdin)?, stderr))
-    };
-    match pipes() {
+    match os::child_ends(&mut child) {
         Ok(pipes) => Ok((child, pipes)),
         Err(error) => {
             let _ = child.kill();
@@ -285,8 +228,7 @@ fn start_child(
 
 /// Starts the watcher of a connection that is a socket.
 fn adopt(
-    input: OwnedFd,
-    output: Output,
+    (input, output): (Source, Output),
     config: Config,
     options: &ConnectOptions,
     clock: Clock,

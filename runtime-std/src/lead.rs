@@ -6,8 +6,8 @@ use std::time::Duration;
 use sanswire::client::{Outcome, Progress, RequestHandle};
 use sanswire::{Instant, Machine};
 
+use crate::os::{Interest, Wake};
 use crate::shared::{Lead, Locked, Shared, State};
-use crate::wire::{Interest, Wake};
 
 /// The lead, while a caller has it. Passes it on when it goes, by unwinding too: so it must be declared before
 /// the lock's guard, or it would wait for a lock that its own thread holds.
@@ -114,11 +114,10 @@ impl Shared {
         let reads = state.input_open && state.machine.wants_read();
         let reads_stderr = state.stderr_open;
         self.unlock(state);
-        use std::os::fd::AsFd;
         let ready = Interest {
             wake,
-            input: reads.then(|| self.input_fd.as_fd()),
-            stderr: self.stderr.as_ref().filter(|_| reads_stderr).map(AsFd::as_fd),
+            input: reads.then_some(&self.source),
+            stderr: self.stderr.as_ref().filter(|_| reads_stderr),
             output,
             timeout: deadline.map(|at| at.saturating_since(now)),
         }
@@ -136,6 +135,9 @@ impl Shared {
         }
         if ready.input {
             self.read_input(&mut state, now);
+        }
+        if !state.output_broken && state.output.as_ref().is_some_and(|output| output.has_failed()) {
+            self.stop_writing(&mut state, now);
         }
         if deadline.is_some_and(|at| at <= now) {
             state.machine.handle_timeout(now);

@@ -41,14 +41,12 @@ mod handlers;
 mod lead;
 mod notices;
 mod options;
+mod os;
 mod pending;
-mod process;
 mod shared;
 mod stderr;
-mod sys;
 mod tap;
 mod watcher;
-mod wire;
 
 pub use client::Client;
 pub use command::{Command, InheritEnv};

@@ -2,7 +2,6 @@
 //! writes that cannot block, never while polling or sleeping.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 
@@ -17,9 +16,9 @@ use crate::exit::Exit;
 use crate::handlers;
 use crate::notices::{Notices, Notification};
 use crate::options::{Direction, Responder, StderrMode};
+use crate::os::{Got, Input, Output, Source, Wake, read_stderr};
 use crate::stderr::Ring;
 use crate::tap::{self, TapQueue};
-use crate::wire::{Got, Input, Output, Wake};
 
 /// Violations that are kept for the embedder.
 const MAX_VIOLATIONS: usize = 32;
@@ -38,15 +37,15 @@ pub(crate) struct Shared {
     /// Ends the poll of the watcher.
     pub(crate) watch_wake: Wake,
     pub(crate) watcher: OnceLock<Thread>,
-    pub(crate) stderr: Option<OwnedFd>,
+    pub(crate) stderr: Option<Source>,
     pub(crate) stderr_mode: StderrMode,
     pub(crate) clock: Clock,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) tap: Option<Arc<TapQueue>>,
     pub(crate) pid: Option<u32>,
     pub(crate) me: Weak<Self>,
-    /// What the server writes. Open as long as this value, so that it can be polled without the lock.
-    pub(crate) input_fd: OwnedFd,
+    /// What the server writes. Open as long as this value, so that it can be waited for without the lock.
+    pub(crate) source: Source,
 }
 
 /// Who reads.
@@ -63,7 +62,7 @@ pub(crate) struct State {
     pub(crate) input_open: bool,
     pub(crate) output: Option<Arc<Output>>,
     /// The server reads no more.
-    output_broken: bool,
+    pub(crate) output_broken: bool,
     /// Events were handed out since a leader's turn began.
     pub(crate) delivered: bool,
     pub(crate) stderr_open: bool,
@@ -101,9 +100,9 @@ pub(crate) type Locked<'a> = MutexGuard<'a, State>;
 /// What a connection is made of.
 pub(crate) struct Parts {
     pub(crate) machine: LineConnection,
-    pub(crate) input: (Input, OwnedFd),
+    pub(crate) input: (Input, Source),
     pub(crate) output: Output,
-    pub(crate) stderr: Option<OwnedFd>,
+    pub(crate) stderr: Option<Source>,
     pub(crate) stderr_mode: StderrMode,
     pub(crate) pid: Option<u32>,
     pub(crate) clock: Clock,
@@ -115,7 +114,7 @@ impl Shared {
     /// The connection begins with its lead taken, by whoever opens it.
     pub(crate) fn new(parts: Parts) -> std::io::Result<Arc<Self>> {
         let (lead_wake, watch_wake) = (Wake::new()?, Wake::new()?);
-        let (input, input_fd) = parts.input;
+        let (input, source) = parts.input;
         let state = State {
             machine: parts.machine,
             input,
@@ -160,7 +159,7 @@ impl Shared {
             tap: parts.tap,
             pid: parts.pid,
             me: me.clone(),
-            input_fd,
+            source,
         }))
     }
 
@@ -204,16 +203,21 @@ impl Shared {
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => {
-                    state.output_broken = true;
-                    state.machine.handle_write_closed(now);
-                    self.deliver(state, now);
-                    self.give_up_if_deaf(state, now);
+                    self.stop_writing(state, now);
                     // The leader's own call may be over by that.
                     self.wake_leader(state);
                     return;
                 }
             }
         }
+    }
+
+    /// After a write failed.
+    pub(crate) fn stop_writing(&self, state: &mut State, now: Instant) {
+        state.output_broken = true;
+        state.machine.handle_write_closed(now);
+        self.deliver(state, now);
+        self.give_up_if_deaf(state, now);
     }
 
     /// A server that reads no more is of no use once nothing is open, whether it goes on writing or not.
@@ -238,7 +242,7 @@ impl Shared {
             }
             let buffer = state.machine.read_buffer();
             let before = buffer.len();
-            match state.input.read(&self.input_fd, buffer) {
+            match state.input.read(&self.source, buffer) {
                 Got::Bytes { len, full } => {
                     if let (Some(taps), Some(queue)) = (&mut state.taps, &self.tap) {
                         let read = buffer.get(before..).unwrap_or_default();
@@ -248,7 +252,7 @@ impl Shared {
                     }
                     state.machine.handle_read(now);
                     if len >= sanswire::limits::MAX_READ_BYTES {
-                        state.input.deepen(&self.input_fd);
+                        state.input.deepen(&self.source);
                     }
                     self.deliver(state, now);
                     if !full {
@@ -267,9 +271,9 @@ impl Shared {
 
     /// Reads what the child said on stderr.
     pub(crate) fn read_stderr(&self, state: &mut State) {
-        let Some(fd) = &self.stderr else { return };
+        let Some(source) = &self.stderr else { return };
         for _ in 0..MAX_READS {
-            match crate::wire::read_stderr(fd, state.ring.read_buffer()) {
+            match read_stderr(source, state.ring.read_buffer()) {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => return,
                 Got::End => {

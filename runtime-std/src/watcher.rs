@@ -1,14 +1,13 @@
 //! The thread that leads when nobody calls, so that pings are answered, notifications delivered and a death is
 //! seen. It starts the child and lives as long, and stops it in the end.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use sanswire::error::CloseReason;
 
 use crate::exit::{Ended, Exit};
 use crate::options::StopLadder;
-use crate::process::{Child, Pipes};
+use crate::os::{Child, Pipes, Source, discard};
 use crate::shared::{Lead, Shared};
 
 /// How long the lead may lie unused before the watcher takes it.
@@ -67,7 +66,7 @@ impl Shared {
         let mut state = self.lock();
         let by_itself = matches!(state.closed, Some(CloseReason::Eof | CloseReason::DiedOnProbe));
         let output = state.output.take();
-        // A leader that still polls the descriptor keeps it open.
+        // A leader that still waits for it keeps it open.
         self.wake_leader(&mut state);
         self.unlock(state);
         let close = || {
@@ -113,17 +112,14 @@ struct Left<'a> {
 }
 
 impl Pipes for Left<'_> {
-    fn open(&self) -> [Option<BorrowedFd<'_>>; 2] {
+    fn open(&self) -> [Option<&Source>; 2] {
         let stderr_open = self.shared.lock().stderr_open;
-        [
-            self.input_open.then(|| self.shared.input_fd.as_fd()),
-            self.shared.stderr.as_ref().filter(|_| stderr_open).map(AsFd::as_fd),
-        ]
+        [self.input_open.then_some(&self.shared.source), self.shared.stderr.as_ref().filter(|_| stderr_open)]
     }
 
     fn drain(&mut self) {
         if self.input_open {
-            self.input_open = !crate::wire::discard(&self.shared.input_fd);
+            self.input_open = !discard(&self.shared.source);
         }
         let mut state = self.shared.lock();
         if state.stderr_open {

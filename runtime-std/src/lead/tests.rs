@@ -1,8 +1,7 @@
 //! The lead without a watcher behind it: what is not passed on is lost.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ use sanswire::mcp::Method;
 use super::{Lead, Leading, Waited};
 use crate::clock::Clock;
 use crate::options::StderrMode;
+use crate::os::{Input, tcp_ends};
 use crate::shared::{Parts, Shared};
-use crate::wire::{Input, Output};
 
 /// A server that answers a ping after `delay`, and other requests at once.
-fn serve(stream: UnixStream, delay: Duration) {
+fn serve(stream: TcpStream, delay: Duration) {
     let mut out = stream.try_clone().unwrap();
     for line in BufReader::new(stream).lines() {
         let Ok(line) = line else { return };
@@ -40,16 +39,18 @@ fn serve(stream: UnixStream, delay: Duration) {
 }
 
 fn opened(delay: Duration) -> Arc<Shared> {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (input, output) = tcp_ends(TcpStream::connect(listener.local_addr().unwrap()).unwrap()).unwrap();
+    let (theirs, _) = listener.accept().unwrap();
+    theirs.set_nodelay(true).unwrap();
     std::thread::spawn(move || serve(theirs, delay));
-    ours.set_nonblocking(true).unwrap();
     let clock = Clock::start();
     let mut config = Config::new("test", "0");
     config.start = Start::Remembered(Verdict::Legacy);
     let shared = Shared::new(Parts {
         machine: LineConnection::new(config, [0; 32], clock.now()).unwrap(),
-        input: (Input::SOCKET, ours.as_fd().try_clone_to_owned().unwrap()),
-        output: Output::Unix(ours),
+        input: (Input::SOCKET, input),
+        output,
         stderr: None,
         stderr_mode: StderrMode::Discard,
         pid: None,

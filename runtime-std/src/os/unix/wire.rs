@@ -4,12 +4,18 @@ use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use sanswire::limits::MAX_READ_BYTES;
+
+use crate::os::{ChildEnds, Got, Ready};
+
+/// What is read from. Never blocks.
+pub(crate) type Source = OwnedFd;
 
 /// What is known of the end that is read from.
 #[derive(Clone, Copy, Debug)]
@@ -27,24 +33,13 @@ pub(crate) enum Output {
     Unix(UnixStream),
 }
 
-/// What one read found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Got {
-    /// So many bytes; `full`: there may be more at once.
-    Bytes { len: usize, full: bool },
-    /// Nothing now.
-    Nothing,
-    /// Nothing ever again.
-    End,
-}
-
 impl Input {
     pub(crate) const PIPE: Self = Self { deep: false, pipe: true };
     pub(crate) const SOCKET: Self = Self { deep: true, pipe: false };
 
     /// Makes a pipe hold 1 MiB, where the system allows it: big messages then cost few changes between the two
     /// processes.
-    pub(crate) fn deepen(&mut self, fd: &OwnedFd) {
+    pub(crate) fn deepen(&mut self, fd: &Source) {
         #[cfg(target_os = "linux")]
         if self.pipe {
             self.pipe = false;
@@ -55,7 +50,7 @@ impl Input {
     }
 
     /// Appends one read to `buffer`, within its spare room.
-    pub(crate) fn read(self, fd: &OwnedFd, buffer: &mut Vec<u8>) -> Got {
+    pub(crate) fn read(self, fd: &Source, buffer: &mut Vec<u8>) -> Got {
         let room = buffer.capacity() - buffer.len();
         if room == 0 {
             return Got::Nothing;
@@ -74,11 +69,11 @@ impl Input {
     }
 }
 
-fn read_spare(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Result<usize, Errno> {
+fn read_spare(fd: &Source, buffer: &mut Vec<u8>) -> Result<usize, Errno> {
     rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(buffer)))
 }
 
-fn read_into(fd: &OwnedFd, room: &mut [u8]) -> Result<usize, Errno> {
+fn read_into(fd: &Source, room: &mut [u8]) -> Result<usize, Errno> {
     rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *room))
 }
 
@@ -92,13 +87,13 @@ fn judge(got: Result<usize, Errno>, most: usize) -> Got {
 }
 
 /// One read of a child's stderr, appended to `buffer`.
-pub(crate) fn read_stderr(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Got {
+pub(crate) fn read_stderr(fd: &Source, buffer: &mut Vec<u8>) -> Got {
     let room = buffer.capacity() - buffer.len();
     judge(read_spare(fd, buffer), room)
 }
 
 /// Takes what is there and drops it. Whether the end was reached.
-pub(crate) fn discard(fd: &OwnedFd) -> bool {
+pub(crate) fn discard(fd: &Source) -> bool {
     let mut room = [0; 16 * 1024];
     loop {
         match judge(read_into(fd, &mut room), room.len()) {
@@ -109,12 +104,39 @@ pub(crate) fn discard(fd: &OwnedFd) -> bool {
     }
 }
 
-pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(fd, true)?)
 }
 
+/// The two ends of a TCP connection.
+pub(crate) fn tcp_ends(stream: TcpStream) -> io::Result<(Source, Output)> {
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    Ok((stream.as_fd().try_clone_to_owned()?, Output::Tcp(stream)))
+}
+
+/// The two ends of a connection to a Unix socket that does not block.
+pub(crate) fn unix_ends(stream: UnixStream) -> io::Result<(Source, Output)> {
+    Ok((stream.as_fd().try_clone_to_owned()?, Output::Unix(stream)))
+}
+
+/// Takes our ends of a child's pipes, none of which block.
+pub(crate) fn child_ends(child: &mut Child) -> io::Result<ChildEnds> {
+    let stdin = child.stdin.take().map(OwnedFd::from);
+    let stdout = child.stdout.take().map(OwnedFd::from);
+    let stderr = child.stderr.take().map(OwnedFd::from);
+    let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+        return Err(io::Error::other("the child has no pipes"));
+    };
+    set_nonblocking(&stdout)?;
+    if let Some(stderr) = &stderr {
+        set_nonblocking(stderr)?;
+    }
+    Ok((stdout, Output::pipe(stdin)?, stderr))
+}
+
 impl Output {
-    pub(crate) fn pipe(fd: OwnedFd) -> io::Result<Self> {
+    fn pipe(fd: OwnedFd) -> io::Result<Self> {
         set_nonblocking(&fd)?;
         Ok(Self::Pipe(fd))
     }
@@ -127,6 +149,11 @@ impl Output {
             Self::Tcp(stream) => (&*stream).write(bytes),
             Self::Unix(stream) => (&*stream).write(bytes),
         }
+    }
+
+    /// Whether bytes were lost that [`write`](Self::write) took. It takes none here but those that left.
+    pub(crate) const fn has_failed(&self) -> bool {
+        false
     }
 
     /// Ends the connection, if it is a socket.
@@ -213,19 +240,11 @@ impl AsFd for Wake {
 /// What to wait for.
 pub(crate) struct Interest<'a> {
     pub(crate) wake: &'a Wake,
-    pub(crate) input: Option<BorrowedFd<'a>>,
-    pub(crate) stderr: Option<BorrowedFd<'a>>,
+    pub(crate) input: Option<&'a Source>,
+    pub(crate) stderr: Option<&'a Source>,
     pub(crate) output: Option<Arc<Output>>,
     /// `None`: for ever.
     pub(crate) timeout: Option<Duration>,
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ready {
-    pub(crate) wake: bool,
-    pub(crate) input: bool,
-    pub(crate) stderr: bool,
 }
 
 impl Interest<'_> {
@@ -234,8 +253,8 @@ impl Interest<'_> {
         let wake = PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN);
         let output = self.output.as_ref().map(|output| output.as_fd());
         let others = [
-            self.input.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
-            self.stderr.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+            self.input.map(|fd| PollFd::new(fd, PollFlags::IN)),
+            self.stderr.map(|fd| PollFd::new(fd, PollFlags::IN)),
             output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)),
         ];
         let mut fds = [wake.clone(), wake.clone(), wake.clone(), wake];
@@ -257,7 +276,7 @@ impl Interest<'_> {
     }
 }
 
-pub(crate) fn to_timespec(duration: Duration) -> Timespec {
+pub(super) fn to_timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(duration.subsec_nanos()),

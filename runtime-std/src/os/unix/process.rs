@@ -1,6 +1,6 @@
 //! A child process and how it is stopped.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::exit::Ended;
 use crate::options::StopLadder;
-use crate::wire::to_timespec;
-
-/// The longest sleep between two looks where the system cannot tell of an exit.
-const LOOK: Duration = Duration::from_millis(10);
-/// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
-/// their own exit status.
-const ABOUT_TO_EXIT: Duration = Duration::from_millis(250);
-/// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
-/// no time.
-const LAST_WAIT: Duration = Duration::from_millis(200);
+use crate::os::unix::wire::to_timespec;
+use crate::os::{ABOUT_TO_EXIT, LAST_WAIT, LOOK, Pipes, after};
 
 /// A child that leads a process group of its own.
 #[derive(Debug)]
@@ -28,28 +20,7 @@ pub(crate) struct Child {
     pid: Option<Pid>,
     /// Becomes readable when the child exits.
     #[cfg(target_os = "linux")]
-    pidfd: Option<OwnedFd>,
-}
-
-/// The pipes that a child's relatives may hold open. Reading them on while the child is stopped lets it end in
-/// good order.
-pub(crate) trait Pipes {
-    /// Those that are still open.
-    fn open(&self) -> [Option<BorrowedFd<'_>>; 2];
-    /// Takes what is there.
-    fn drain(&mut self);
-
-    fn all_closed(&self) -> bool {
-        self.open().iter().all(Option::is_none)
-    }
-}
-
-/// The moment so long from now. Any patience is a patience: what the system's clock cannot count is taken as ten
-/// years.
-fn after(patience: Duration) -> Instant {
-    const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-    let now = Instant::now();
-    now.checked_add(patience.min(YEARS)).unwrap_or(now)
+    pidfd: Option<std::os::fd::OwnedFd>,
 }
 
 impl Child {
@@ -97,12 +68,13 @@ impl Child {
         #[cfg(target_os = "linux")]
         let exit = self.pidfd.as_ref().map(AsFd::as_fd).filter(|_| !self.exited());
         #[cfg(not(target_os = "linux"))]
-        let exit: Option<BorrowedFd<'_>> = None;
+        let exit: Option<std::os::fd::BorrowedFd<'_>> = None;
         let mut fds: Vec<PollFd<'_>> = open
             .iter()
             .flatten()
-            .chain(exit.iter())
-            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+            .map(AsFd::as_fd)
+            .chain(exit)
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
         // It may have exited since the caller looked: then nothing here tells of it.
         let timeout = if exit.is_some() {

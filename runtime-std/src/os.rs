@@ -1,0 +1,60 @@
+//! The room for everything that differs between systems: what is read from and written to, how a thread waits for
+//! several of them, and how a process is started and stopped.
+
+use std::time::{Duration, Instant};
+
+mod unix;
+
+pub(crate) use unix::*;
+
+/// The longest sleep between two looks where the system cannot tell of an exit.
+const LOOK: Duration = Duration::from_millis(10);
+/// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
+/// their own exit status.
+const ABOUT_TO_EXIT: Duration = Duration::from_millis(250);
+/// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
+/// no time.
+const LAST_WAIT: Duration = Duration::from_millis(200);
+
+/// Our ends of a child's pipes: its output, its input, its stderr if that is ours.
+pub(crate) type ChildEnds = (Source, Output, Option<Source>);
+
+/// What one read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Got {
+    /// So many bytes; `full`: there may be more at once.
+    Bytes { len: usize, full: bool },
+    /// Nothing now.
+    Nothing,
+    /// Nothing ever again.
+    End,
+}
+
+/// What happened during a wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) wake: bool,
+    pub(crate) input: bool,
+    pub(crate) stderr: bool,
+}
+
+/// The pipes that a child's relatives may hold open. Reading them on while the child is stopped lets it end in
+/// good order.
+pub(crate) trait Pipes {
+    /// Those that are still open.
+    fn open(&self) -> [Option<&Source>; 2];
+    /// Takes what is there.
+    fn drain(&mut self);
+
+    fn all_closed(&self) -> bool {
+        self.open().iter().all(Option::is_none)
+    }
+}
+
+/// The moment so long from now. Any patience is a patience: what the system's clock cannot count is taken as ten
+/// years.
+fn after(patience: Duration) -> Instant {
+    const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+    let now = Instant::now();
+    now.checked_add(patience.min(YEARS)).unwrap_or(now)
+}
