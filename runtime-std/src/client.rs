@@ -68,7 +68,8 @@ impl Client {
         connect::tcp(address, &options)
     }
 
-    /// Connects to a server that listens on a Unix socket, one message a line.
+    /// Connects to a server that listens on a Unix socket, one message a line. What is no Unix is taken to
+    /// have none: there it fails as [`Unsupported`](std::io::ErrorKind::Unsupported).
     ///
     /// # Errors
     /// [`ConnectError`] says what happened.

@@ -26,7 +26,7 @@ pub enum Ended {
     OnEof,
     /// SIGTERM.
     OnTerm,
-    /// SIGKILL.
+    /// SIGKILL, or what the system has instead.
     OnKill,
     /// It had ended by itself.
     Already,

@@ -24,7 +24,6 @@
 //!
 //! One thread can keep many calls under way: [`Client::start`] gives a [`Pending`], and [`Client::cork`] joins
 //! the writes. Any number of threads may share a [`Client`].
-#![cfg(unix)]
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;

@@ -70,13 +70,14 @@ pub enum StderrMode {
 }
 
 /// How a child is stopped: its stdin is closed; after `eof` its process group gets SIGTERM; after `term` more,
-/// SIGKILL. `total` bounds all of it, the last wait included.
+/// SIGKILL. `total` bounds all of it, the last wait included. What is no Unix has neither groups nor SIGTERM:
+/// there the child is killed after `eof`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StopLadder {
     /// How long to wait after its stdin was closed. 2 s.
     pub eof: Duration,
-    /// How long to wait after SIGTERM. 2 s.
+    /// How long to wait after SIGTERM, and for whoever else holds the child's pipes open. 2 s.
     pub term: Duration,
     /// The bound of the whole. 10 s.
     pub total: Duration,

@@ -1,10 +1,20 @@
 //! The room for everything that differs between systems: what is read from and written to, how a thread waits for
 //! several of them, and how a process is started and stopped.
+//!
+//! Two sides with the same names, chosen when this is compiled. `unix`, meant for Linux and macOS, polls
+//! descriptors. `plain`, for systems that are no Unix, has nothing but std: threads that block, and condition
+//! variables. `--cfg sanswire_plain` chooses it on Unix as well, to test it there.
 
 use std::time::{Duration, Instant};
 
+#[cfg(any(not(unix), sanswire_plain))]
+mod plain;
+#[cfg(all(unix, not(sanswire_plain)))]
 mod unix;
 
+#[cfg(any(not(unix), sanswire_plain))]
+pub(crate) use plain::*;
+#[cfg(all(unix, not(sanswire_plain)))]
 pub(crate) use unix::*;
 
 /// The longest sleep between two looks where the system cannot tell of an exit.

@@ -11,6 +11,19 @@ use sanswire_std::{Client, Command, ConnectOptions};
 /// Longer than anything here should take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
+/// Whether this is built for the fallback, as it is on systems that are no Unix.
+pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
+
+/// What the fallback cannot do, and why.
+const NEEDS_UNIX: [(&str, &str); 6] = [
+    ("a_killed_parent_in_mid_call_leaves_no_child", "needs the kernel to kill a child with its parent"),
+    ("h_120_the_child_leads_a_group_of_its_own", "needs process groups"),
+    ("grandchildren_are_gone_too", "needs process groups"),
+    ("p_126_a_server_that_ignores_the_end_is_terminated", "needs SIGTERM"),
+    ("over_a_unix_socket", "needs Unix sockets"),
+    ("a_unix_server_that_accepts_nobody_is_given_up", "needs Unix sockets"),
+];
+
 /// The list of a module's tests.
 macro_rules! trials {
     ($($name:ident),+ $(,)?) => {
@@ -22,10 +35,14 @@ macro_rules! trials {
 pub(crate) use trials;
 
 pub(crate) fn trial(name: &'static str, test: fn()) -> Trial {
-    Trial::test(name, move || {
+    let trial = Trial::test(name, move || {
         test();
         Ok::<(), Failed>(())
-    })
+    });
+    match NEEDS_UNIX.iter().find(|(needs, _)| PLAIN && *needs == name) {
+        Some((_, why)) => trial.with_kind(*why).with_ignored_flag(true),
+        None => trial,
+    }
 }
 
 /// A server that is this program.

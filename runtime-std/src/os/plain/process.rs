@@ -1,0 +1,89 @@
+//! A child process and how it is stopped where there are neither groups nor signals.
+
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use super::{Interest, Wake};
+use crate::exit::Ended;
+use crate::options::StopLadder;
+use crate::os::{ABOUT_TO_EXIT, LAST_WAIT, LOOK, Pipes, after};
+
+/// A child sees the end of its stdin when this process ends, and nothing else.
+pub(crate) const fn bind_to_parent(_: &mut Command) {}
+
+/// A child process.
+#[derive(Debug)]
+pub(crate) struct Child {
+    child: std::process::Child,
+    wake: Wake,
+}
+
+impl Child {
+    pub(crate) fn new(child: std::process::Child) -> Self {
+        Self { child, wake: Wake::default() }
+    }
+
+    fn exited(&mut self) -> bool {
+        // Somebody else has waited for it if that fails.
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits until `done` or `until`, looking after the pipes; whether it was done.
+    fn wait(
+        &mut self,
+        pipes: &mut dyn Pipes,
+        until: Instant,
+        mut done: impl FnMut(&mut Self, &dyn Pipes) -> bool,
+    ) -> bool {
+        let mut look = Duration::from_millis(1);
+        loop {
+            pipes.drain();
+            if done(self, pipes) {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            look = (look * 2).min(LOOK);
+            let [input, stderr] = pipes.open();
+            Interest { wake: &self.wake, input, stderr, output: None, timeout: Some(left.min(look)) }.wait();
+        }
+    }
+
+    /// Closes the child's stdin, waits for it, and ends it if it does not end; then waits for whoever else holds
+    /// its pipes open. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for
+    /// the kernel).
+    pub(crate) fn stop(
+        mut self,
+        ladder: &StopLadder,
+        pipes: &mut dyn Pipes,
+        by_itself: bool,
+        close_stdin: impl FnOnce(),
+    ) -> (Option<ExitStatus>, Ended) {
+        let end = after(ladder.total);
+        let rung = |patience: Duration| after(patience).min(end);
+        let gone = |this: &mut Self, _: &dyn Pipes| this.exited();
+        let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
+        let mut ended = Ended::Already;
+        let exited = self.wait(pipes, rung(patience), gone);
+        close_stdin();
+        if !exited {
+            ended = Ended::OnEof;
+        }
+        if !self.wait(pipes, rung(ladder.eof), gone) {
+            ended = Ended::OnKill;
+            let _ = self.child.kill();
+            let last = end.max(after(LAST_WAIT));
+            if !self.wait(pipes, last, gone) {
+                return (None, ended);
+            }
+        }
+        // Its last words are with the threads that read still. Whoever holds a pipe open is a relative that outlived
+        // it, and saw the end of its stdin too: nothing more can be done about it here.
+        let soon = after(LAST_WAIT);
+        let last = if ended == Ended::OnKill { soon } else { rung(ladder.term).max(soon) };
+        self.wait(pipes, last, |_, pipes| pipes.all_closed());
+        (self.child.wait().ok(), ended)
+    }
+}
