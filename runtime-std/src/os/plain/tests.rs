@@ -1,12 +1,13 @@
 //! The threads behind the streams, one by one.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::{Interest, Output, Source, Wake, discard, read_stderr};
+use super::{Interest, Output, Source, Wake, discard, read_stderr, tcp_ends};
 use crate::os::{Got, Ready};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -178,4 +179,27 @@ fn a_fault_is_told_by_way_of_the_input() {
     // It is told once.
     assert_eq!(read_stderr(&source, &mut Vec::with_capacity(1)), Got::Nothing);
     assert!(!wait(&wake, &source, Duration::from_millis(10)).input);
+}
+
+#[test]
+fn a_socket_that_nobody_reads_is_let_go() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (_theirs, _) = listener.accept().unwrap();
+    let (source, output) = tcp_ends(stream).unwrap();
+    let started = Instant::now();
+    let mut last = started;
+    while last.elapsed() < Duration::from_millis(200) {
+        assert!(started.elapsed() < LONG);
+        match output.write(&[0; BOUND]) {
+            Ok(_) => last = Instant::now(),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    output.shutdown();
+    let wake = Wake::new().unwrap();
+    assert!(wait(&wake, &source, LONG).input && discard(&source));
+    drop(output);
+    assert!(started.elapsed() < LONG);
 }
