@@ -59,6 +59,7 @@ impl<'a> Session<'a> {
             options.responder = Some(Arc::new(Person { server: server.name.clone() }));
         }
         options.tap = context.trace.as_ref().map(|trace| trace.tap(&server.name, mask.clone()));
+        options.closer = Some(signals::closer());
         let wait = Wait::begin(context.animated, &format!("starting {}", server.name));
         let client = match &server.means {
             Means::Command(command) => Client::connect(command, options),
@@ -70,7 +71,6 @@ impl<'a> Session<'a> {
             signals::settle();
             masked(&mask, connect_failure(&server.name, &error))
         })?;
-        signals::stop_on_signal(&client);
         let mut this = Self {
             client,
             name: server.name.clone(),
@@ -210,13 +210,6 @@ impl<'a> Session<'a> {
     pub(crate) fn close(&mut self) -> Exit {
         self.remember_era();
         self.client.close()
-    }
-}
-
-impl Drop for Session<'_> {
-    /// On every way out, for a clone of the client waits for signals.
-    fn drop(&mut self) {
-        self.client.close();
     }
 }
 

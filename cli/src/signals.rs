@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use sanswire_std::Client;
+use sanswire_std::Closer;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
-static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
+static CLOSERS: Mutex<Vec<Closer>> = Mutex::new(Vec::new());
 
 /// From here on SIGINT, SIGTERM and SIGHUP end the program with 128 and their number, after its servers were
 /// stopped. A second one does not wait for that.
@@ -20,10 +20,10 @@ pub(crate) fn watch() {
                 exit(signal);
             }
             let ended = std::thread::Builder::new().name("signal".into()).spawn(move || {
-                let clients = std::mem::take(&mut *CLIENTS.lock().unwrap_or_else(PoisonError::into_inner));
+                let closers = std::mem::take(&mut *CLOSERS.lock().unwrap_or_else(PoisonError::into_inner));
                 std::thread::scope(|scope| {
-                    for client in &clients {
-                        scope.spawn(|| client.close());
+                    for closer in &closers {
+                        scope.spawn(|| closer.close());
                     }
                 });
                 exit(signal);
@@ -37,9 +37,13 @@ pub(crate) fn watch() {
     let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
 }
 
-/// This client is to be stopped when a signal comes.
-pub(crate) fn stop_on_signal(client: &Client) {
-    CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+/// What is opened with this ends when a signal comes.
+pub(crate) fn closer() -> Closer {
+    let closer = Closer::new();
+    CLOSERS.lock().unwrap_or_else(PoisonError::into_inner).push(closer.clone());
+    // A signal that came before would not find it.
+    settle();
+    closer
 }
 
 /// If a signal came, the program is about to end: nothing more is to be said, and this never returns.

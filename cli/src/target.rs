@@ -66,10 +66,9 @@ fn locate<'c, 'w>(
             let item = word.strip_prefix(entry.name.as_str())?.strip_prefix(['/', '.'])?;
             Some((entry, item))
         })
-        .filter(|(_, item)| !item.is_empty())
         .max_by_key(|(entry, _)| entry.name.len());
     match longest {
-        Some((entry, item)) => Ok((entry, Some(item))),
+        Some((entry, item)) => Ok((entry, Some(item).filter(|item| !item.is_empty()))),
         None => Err(unknown(configuration, word)),
     }
 }

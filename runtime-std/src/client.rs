@@ -195,25 +195,7 @@ impl Client {
 impl Inner {
     fn close(&self) -> Exit {
         let shared = &*self.shared;
-        let mut state = shared.lock();
-        if state.closed.is_none() {
-            let now = shared.clock.now();
-            state.machine.close(now);
-            shared.deliver(&mut state, now);
-            shared.wake_leader(&mut state);
-            shared.lead_until(state, |state| state.closed.is_some());
-            state = shared.lock();
-        }
-        shared.wake_watcher(&mut state);
-        shared.unlock(state);
-        let mut state = shared.lock();
-        let exit = loop {
-            if let Some(exit) = &state.exit {
-                break exit.clone();
-            }
-            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
-        drop(state);
+        let exit = shared.close();
         let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(watcher) = watcher {
             let _ = watcher.join();

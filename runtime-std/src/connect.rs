@@ -89,6 +89,9 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
             adopt(ends, config, options, clock)?
         }
     };
+    if let Some(closer) = &options.closer {
+        closer.attach(&shared);
+    }
     shared.lead_opening();
     let state = shared.lock();
     if let (Some(peer), None) = (&state.peer, &state.closed) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sanswire::client::{Outcome, Progress, RequestHandle};
 use sanswire::{Instant, Machine};
 
+use crate::exit::Exit;
 use crate::os::{Interest, Wake};
 use crate::shared::{Lead, Locked, Shared, State};
 
@@ -259,6 +260,34 @@ impl Shared {
         }
         leading.pass_on(&mut state);
         self.unlock(state);
+    }
+
+    /// Gives up what is open; the connection ends once what waits has left.
+    pub(crate) fn begin_close(&self) {
+        let mut state = self.lock();
+        if state.closed.is_none() {
+            let now = self.clock.now();
+            state.machine.close(now);
+            self.deliver(&mut state, now);
+            self.wake_leader(&mut state);
+        }
+        self.unlock(state);
+    }
+
+    /// Ends the connection, and returns when the process is gone.
+    pub(crate) fn close(&self) -> Exit {
+        self.begin_close();
+        self.lead_until(self.lock(), |state| state.closed.is_some());
+        let mut state = self.lock();
+        self.wake_watcher(&mut state);
+        self.unlock(state);
+        let mut state = self.lock();
+        loop {
+            if let Some(exit) = &state.exit {
+                return exit.clone();
+            }
+            state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
     }
 
     /// The first lead, which a connection begins with.

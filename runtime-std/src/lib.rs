@@ -32,6 +32,7 @@ mod asking;
 mod calls;
 mod client;
 mod clock;
+mod closer;
 mod command;
 mod connect;
 mod error;
@@ -48,6 +49,7 @@ mod tap;
 mod watcher;
 
 pub use client::Client;
+pub use closer::Closer;
 pub use command::{Command, InheritEnv};
 pub use error::ConnectError;
 pub use exit::{Ended, Exit};

@@ -7,6 +7,8 @@ use std::time::Duration;
 use sanswire::client::Config;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
+use crate::closer::Closer;
+
 /// How a connection is made and ended.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -25,6 +27,8 @@ pub struct ConnectOptions {
     /// ([`next_start`](sanswire::client::era::next_start)): it died on the first message, or what was remembered
     /// of it proved wrong. On by default.
     pub restart: bool,
+    /// Ends the connection from another thread, while it is being opened too.
+    pub closer: Option<Closer>,
 }
 
 impl ConnectOptions {
@@ -38,6 +42,7 @@ impl ConnectOptions {
             responder: None,
             tap: None,
             restart: true,
+            closer: None,
         }
     }
 }
@@ -51,6 +56,7 @@ impl fmt::Debug for ConnectOptions {
             .field("responder", &self.responder.is_some())
             .field("tap", &self.tap.is_some())
             .field("restart", &self.restart)
+            .field("closer", &self.closer)
             .finish()
     }
 }

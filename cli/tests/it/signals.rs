@@ -116,3 +116,20 @@ fn a_server_behind_a_launcher_is_stopped_whatever_comes_of_the_request() {
         assert_eq!(parent_of(pid), None, "{words:?}: it is left over");
     }
 }
+
+#[test]
+fn a_signal_while_a_server_behind_a_launcher_starts_ends_it_too() {
+    let home = Home::new();
+    let words =
+        ["tools", "--", "sh", "-c", "sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 1000'; true"];
+    for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let mut child = home.command(&words).stderr(Stdio::null()).spawn().unwrap();
+        let path = home.path.join("work/pid");
+        until("it is started", || path.exists());
+        let pid: u32 = home.read("work/pid").trim().parse().unwrap();
+        signal(name, &child);
+        assert_eq!(wait(&mut child), status);
+        assert_eq!(parent_of(pid), None, "{name}: it is left over");
+        std::fs::remove_file(path).unwrap();
+    }
+}

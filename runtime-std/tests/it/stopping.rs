@@ -5,7 +5,7 @@ use std::time::Duration;
 use sanswire_std::sanswire::client::Outcome;
 use sanswire_std::sanswire::error::{ApiError, CloseReason};
 use sanswire_std::sanswire::mcp::Method;
-use sanswire_std::{Client, Ended, StopLadder};
+use sanswire_std::{Client, Closer, ConnectError, Ended, StopLadder};
 
 use crate::common::{
     LONG, PLAIN, child, connect, eventually, no_options, options, raw, runs, shell, tool, trials, within,
@@ -24,6 +24,7 @@ trials!(
     a_call_in_another_thread_is_cancelled_by_close,
     a_server_that_takes_its_time_is_waited_for,
     what_waits_leaves_before_the_end,
+    a_closer_ends_what_is_being_opened_what_is_open_and_what_would_be,
 );
 
 fn quick() -> sanswire_std::ConnectOptions {
@@ -148,4 +149,33 @@ fn what_waits_leaves_before_the_end() {
     let exit = within(LONG, || client.close());
     drop((cork, held));
     assert!(exit.stderr_tail.contains("xxxx"), "{} bytes", exit.stderr_tail.len());
+}
+
+fn a_closer_ends_what_is_being_opened_what_is_open_and_what_would_be() {
+    let closer = Closer::new();
+    let mut options = quick();
+    options.closer = Some(closer.clone());
+    let client = Client::connect(&child(&[]), options.clone()).unwrap();
+    let open = client.pid().unwrap();
+    let path = std::env::temp_dir().join(format!("closer-{}", std::process::id()));
+    let script = format!("sh -c 'echo $$ >{0}.new; mv {0}.new {0}; exec sleep 60'; true", path.display());
+    let opening = std::thread::spawn({
+        let options = options.clone();
+        move || Client::connect(&shell(&script), options)
+    });
+    eventually("it is started", || path.exists());
+    let pid: u32 = std::fs::read_to_string(&path).unwrap().trim().parse().unwrap();
+    let _ = std::fs::remove_file(&path);
+    within(LONG, || closer.close());
+    assert!(!runs(open) && !runs(pid));
+    assert_eq!(client.is_closed(), Some(CloseReason::Local));
+    for error in [opening.join().unwrap().unwrap_err(), {
+        within(LONG, || Client::connect(&child(&["silent"]), options).unwrap_err())
+    }] {
+        assert!(
+            matches!(&error, ConnectError::Closed { reason, .. } if **reason == CloseReason::Local),
+            "{error}"
+        );
+    }
+    closer.close();
 }

@@ -1,0 +1,69 @@
+//! Ending connections from elsewhere.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::client::TAP_PATIENCE;
+use crate::shared::Shared;
+
+/// Ends a connection from another thread, while it is being opened too: what a signal or a button needs. Give it to
+/// [`ConnectOptions::closer`](crate::ConnectOptions::closer); clones are the same. It keeps no connection open.
+#[derive(Clone, Default)]
+pub struct Closer(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    closed: bool,
+    connections: Vec<Weak<Shared>>,
+}
+
+impl Closer {
+    /// One that nothing was opened with yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends every connection that was or is being opened with it, each as by
+    /// [`Client::close`](crate::Client::close); what would be opened later fails at once. Returns when all servers
+    /// that were started are gone.
+    pub fn close(&self) {
+        let connections = {
+            let mut held = self.held();
+            held.closed = true;
+            std::mem::take(&mut held.connections)
+        };
+        let open: Vec<_> = connections.iter().filter_map(Weak::upgrade).collect();
+        for shared in &open {
+            shared.begin_close();
+        }
+        for shared in &open {
+            shared.close();
+            if let Some(tap) = &shared.tap {
+                tap.finish(TAP_PATIENCE);
+            }
+        }
+    }
+
+    /// From here on the connection ends with it. It is led by this thread.
+    pub(crate) fn attach(&self, shared: &Arc<Shared>) {
+        let mut held = self.held();
+        if held.closed {
+            drop(held);
+            shared.begin_close();
+        } else {
+            held.connections.retain(|connection| connection.strong_count() > 0);
+            held.connections.push(Arc::downgrade(shared));
+        }
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Closer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Closer").field("closed", &self.held().closed).finish_non_exhaustive()
+    }
+}
