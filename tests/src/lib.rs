@@ -7,6 +7,11 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
 #![allow(clippy::missing_panics_doc, reason = "a harness panics to fail a test")]
 
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
 pub mod chaos;
 pub mod client;
 pub mod client_link;
