@@ -79,6 +79,7 @@ pub mod mcp;
 pub mod outbox;
 pub mod server;
 pub mod time;
+pub mod waist;
 
 pub use machine::{Machine, Output};
 pub use time::Instant;

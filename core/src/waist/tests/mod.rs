@@ -1,0 +1,4 @@
+//! Tables and properties of the waist as a whole.
+
+mod brakes;
+mod dispatch;
