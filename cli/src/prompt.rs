@@ -8,7 +8,7 @@ use sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
 use sanswire_std::Responder;
 
 use crate::json::{object, text};
-use crate::output::{complain, escape};
+use crate::output::{complain, escape, indented};
 use crate::{signals, wait};
 
 /// Asks yes or no; anything else than a clear yes is no.
@@ -55,7 +55,8 @@ impl From<dialoguer::Error> for Left {
 impl Person {
     fn ask(&self, request: &InputRequest) -> Result<InputAnswer, Left> {
         let params = request.params.as_ref().map_or_else(RawJson::empty_object, RawJson::clone);
-        complain(&format!("{} asks: {}", self.server, request.message().unwrap_or_default()));
+        let message = request.message().unwrap_or_default();
+        complain(&format!("{} asks: {}", self.server, indented(&message)));
         match request.kind {
             InputKind::ElicitForm => {
                 let form = match Form::read(params.view()) {

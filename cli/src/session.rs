@@ -230,7 +230,9 @@ fn connect_failure(name: &str, error: &ConnectError) -> Failure {
     let failure = Failure::new(status, code, format!("{name}: {error}")).of(name);
     match code {
         "timed_out" => failure.hint("give it longer with --timeout SECONDS"),
-        "not_started" => failure.hint("the program and each of its arguments stand as words of their own"),
+        "not_started" if matches!(error, ConnectError::Spawn { .. }) => {
+            failure.hint("the program and each of its arguments stand as words of their own")
+        }
         _ => failure,
     }
 }

@@ -83,7 +83,10 @@ impl Drop for Wait {
 }
 
 /// Does something on the terminal that nothing may be drawn over.
+/// One after the other.
 pub(crate) fn aside<T>(ask: impl FnOnce() -> T) -> T {
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {
         Some(bar) => bar.suspend(ask),

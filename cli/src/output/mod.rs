@@ -70,7 +70,7 @@ pub(crate) fn report(failure: &Failure, json: bool, quiet: bool) {
     }
     let red = console::style("error").red().for_stderr();
     let mut err = io::stderr().lock();
-    let _ = writeln!(err, "{red}: {}", escape::text(&failure.message));
+    let _ = writeln!(err, "{red}: {}", indented(&failure.message));
     if let Some(stderr) = failure.stderr.as_ref().filter(|stderr| !stderr.trim().is_empty()) {
         let _ = writeln!(err, "  its standard error ends with:");
         for line in stderr.trim_end().lines() {
@@ -78,6 +78,11 @@ pub(crate) fn report(failure: &Failure, json: bool, quiet: bool) {
         }
     }
     if let Some(hint) = failure.hint.as_ref().filter(|_| !quiet) {
-        let _ = writeln!(err, "  {}", escape::text(hint));
+        let _ = writeln!(err, "  {}", indented(hint));
     }
+}
+
+/// Text that may be a server's, harmless; no line of it but the first looks like one of ours.
+pub(crate) fn indented(text: &str) -> String {
+    escape::text(text).replace('\n', "\n  ")
 }

@@ -279,3 +279,34 @@ fn what_cannot_be_saved_takes_nothing_from_the_rest() {
     assert_eq!(ran.status, 5);
     assert!(ran.stderr.contains("after"), "{ran:?}");
 }
+
+#[test]
+fn no_line_of_a_server_looks_like_one_of_ours() {
+    let home = Home::new();
+    let refusing = r#""error":{"code":1,"message":"first\nerror: second\nwarning: third"}"#;
+    let ran = home.run_fake(&["call", "t"], &[("CALL", refusing)]);
+    assert!(ran.stderr.contains("first\n  error: second\n  warning: third (error 1)\n"), "{ran:?}");
+    let gone = home.run_fake(&["tools"], &[("ON_START", "printf 'a\\nerror: b\\n' >&2; exit 1")]);
+    assert_eq!(gone.stderr.matches("\nerror").count(), 0, "{gone:?}");
+}
+
+#[test]
+fn questions_are_asked_one_after_the_other() {
+    let Some(terminal) = Terminal::find() else { return };
+    let home = Home::new();
+    let ask = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"elicitation/create","params":{{"message":"question {id}\nerror: x","requestedSchema":{{"type":"object","properties":{{}}}}}}}}"#
+        )
+    };
+    let both = format!("{}\n{}", ask("a"), ask("b"));
+    let on_call = "printf '%s\\n' \"$ASK\"; IFS= read -r one; IFS= read -r two";
+    for quiet in ["", "-q"] {
+        let words = format!("{} {quiet} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
+        let variables = [("TERM", "xterm"), ("ASK", both.as_str()), ("ON_CALL", on_call)];
+        let seen = terminal.run(&home, &words, &variables, "\r\r");
+        let (first, second) = (seen.find("What now?: Answer"), seen.rfind("asks: question"));
+        assert!(first.is_some() && first < second, "{quiet}: {seen:?}");
+        assert!(seen.contains("\r\n  error: x") && seen.ends_with("ok\r\n"), "{quiet}: {seen:?}");
+    }
+}
