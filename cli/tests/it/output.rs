@@ -200,7 +200,14 @@ impl Terminal {
     }
 
     /// As [`run`](Self::run), with keys that are pressed once `asked` was shown.
-    pub(crate) fn run_slowly(&self, home: &Home, line: &str, asked: &str, keys: &str) -> String {
+    pub(crate) fn run_slowly(
+        &self,
+        home: &Home,
+        line: &str,
+        variables: &[(&str, &str)],
+        asked: &str,
+        keys: &str,
+    ) -> String {
         use std::io::{Read as _, Write as _};
         let mut command = std::process::Command::new("script");
         let mut child = command
@@ -211,6 +218,7 @@ impl Terminal {
             .env("XDG_STATE_HOME", home.path.join("state"))
             .env("TERM", "dumb")
             .env("SHELL", "/bin/sh")
+            .envs(variables.iter().copied())
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -304,7 +312,7 @@ fn questions_are_asked_one_after_the_other() {
     for quiet in ["", "-q"] {
         let words = format!("{} {quiet} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
         let variables = [("TERM", "xterm"), ("ASK", both.as_str()), ("ON_CALL", on_call)];
-        let seen = terminal.run(&home, &words, &variables, "\r\r");
+        let seen = terminal.run_slowly(&home, &words, &variables, "What now?", "\r\r");
         let (first, second) = (seen.find("What now?: Answer"), seen.rfind("asks: question"));
         assert!(first.is_some() && first < second, "{quiet}: {seen:?}");
         assert!(seen.contains("\r\n  error: x") && seen.ends_with("ok\r\n"), "{quiet}: {seen:?}");

@@ -110,7 +110,7 @@ fn what_would_be_run_is_shown_on_one_line_and_ctrl_c_ends_the_program() {
         r#"{"mcpServers":{"p\n  true":{"command":"sh","args":["-c","evil\n\n\n  true"],"env":{"A\nB":"x\ny"}}}}"#,
     );
     let words = format!("{} tools; echo status $?", env!("CARGO_BIN_EXE_sanswire"));
-    let seen = terminal.run_slowly(&home, &words, "stays as it is?", "\u{3}");
+    let seen = terminal.run_slowly(&home, &words, &[], "stays as it is?", "\u{3}");
     assert!(seen.contains("  sh -c 'evil\\n\\n\\n  true'\r\n  with A\\nB='x\\ny'\r\n"), "{seen:?}");
     assert!(seen.contains("To start p\\n  true it would run"), "{seen:?}");
     assert!(seen.contains("status 130") && !seen.contains("not been allowed"), "{seen:?}");
