@@ -33,6 +33,10 @@ impl ExchangeHandle {
         Self(n)
     }
 
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+
     pub(crate) const fn request_id(self) -> Option<u64> {
         if self.0 & 1 == 0 { Some(self.0 >> 1) } else { None }
     }

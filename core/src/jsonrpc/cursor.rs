@@ -1,7 +1,7 @@
 //! Walking down into valid JSON without measuring first what is walked into.
 
 use super::grammar::skip_space;
-use super::reader::value_end;
+use super::reader::{string_end, value_end};
 use super::{JsonRef, JsonStr};
 
 /// A place in valid JSON, moved by hand.
@@ -33,10 +33,12 @@ impl<'a> Cursor<'a> {
         if !self.element() {
             return None;
         }
-        let name = self.value().str()?;
-        let colon = skip_space(self.bytes, self.at);
+        let open = self.at + 1;
+        let end = string_end(self.bytes, open);
+        let name = self.bytes.get(open..end)?;
+        let colon = skip_space(self.bytes, end + 1);
         self.at = skip_space(self.bytes, colon + 1);
-        Some(name)
+        Some(JsonStr::trusted(name))
     }
 
     /// Whether the array has another element, to stand before it. If not, the array is over and behind.
@@ -49,6 +51,18 @@ impl<'a> Cursor<'a> {
         let over = matches!(self.bytes.get(at), None | Some(b']' | b'}'));
         self.at = at + usize::from(over);
         !over
+    }
+
+    /// How far it is.
+    #[inline]
+    pub(crate) const fn place(&self) -> usize {
+        self.at
+    }
+
+    /// The value that was gone through since `place`.
+    #[inline]
+    pub(crate) fn since(&self, place: usize) -> JsonRef<'a> {
+        JsonRef::trusted(self.bytes.get(place..self.at).unwrap_or_default())
     }
 
     /// The value here, to stand behind it.

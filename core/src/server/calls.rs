@@ -15,7 +15,6 @@ use crate::server::catalog::ListKind;
 use crate::server::config::UnknownTool;
 use crate::server::dispatch::{Asked, bounded, text};
 use crate::server::event::{self, Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
-use crate::server::modern::shared;
 use crate::server::params::Params;
 use crate::server::requests::Open;
 use crate::server::session::Session;
@@ -48,25 +47,40 @@ impl Refusal {
     }
 }
 
+/// A request that nothing is wrong with.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    context: Box<Context>,
+    progress_token: Option<RequestId>,
+    uri: Option<Box<str>>,
+}
+
 impl Session {
-    /// Reports a request, if there is nothing wrong with it.
-    pub(super) fn admit(&mut self, asked: Asked, params: &Params<'_>, asker: Asker) {
+    /// Checks a request that only the application can answer.
+    pub(super) fn admit(&mut self, asked: &Asked, params: &Params<'_>, asker: Asker) -> Option<Admitted> {
         let modern = asker.revision.era() == Era::Modern;
-        let uri = match self.check(&asked, params) {
+        let uri = match self.check(asked, params) {
             Ok(uri) => uri,
             Err(Refusal::Error(code, message)) => {
                 let status = if modern && code == codes::METHOD_NOT_FOUND { 404 } else { 200 };
-                return self.refuse_with(&asked, code, &message, None, status);
+                self.refuse_with(asked, code, &message, None, status);
+                return None;
             }
-            Err(Refusal::NoTool(message)) => return self.no_tool(&asked, asker.revision, &message),
+            Err(Refusal::NoTool(name)) => {
+                self.no_tool(asked, asker.revision, &name);
+                return None;
+            }
         };
-        let round = match modern.then(|| input_round(&asked, params)).transpose() {
+        let round = match modern.then(|| input_round(asked, params)).transpose() {
             Ok(round) => round.flatten(),
-            Err(message) => return self.refuse(&asked, codes::INVALID_PARAMS, message, None),
+            Err(message) => {
+                self.refuse(asked, codes::INVALID_PARAMS, message, None);
+                return None;
+            }
         };
-        let limit = self.config.limits.max_in_flight;
-        if self.requests.len() >= limit {
-            return self.refuse(&asked, codes::INTERNAL_ERROR, "too many requests are open", None);
+        if self.requests.len() >= self.config.limits.max_in_flight {
+            self.refuse(asked, codes::INTERNAL_ERROR, "too many requests are open", None);
+            return None;
         }
         let progress_token = params.meta.progress_token.and_then(|token| RequestId::parse(token).ok());
         let context = Context {
@@ -78,16 +92,22 @@ impl Session {
             round,
             client: asker.client,
         };
+        Some(Admitted { context: Box::new(context), progress_token, uri })
+    }
+
+    /// Enters a request in the table, and reports it.
+    pub(super) fn enter(&mut self, asked: Asked, admitted: Admitted) {
+        let Admitted { context, progress_token, uri } = admitted;
         let handle = self.requests.insert(Open {
             origin: asked.from,
             id: asked.id,
             method: asked.method.clone(),
-            revision: asker.revision,
+            revision: context.revision,
             principal: asked.principal,
             capabilities: ClientCapabilities { extensions: None, ..context.capabilities },
             progress_token,
             progress: f64::NEG_INFINITY,
-            log_level: asker.log_level,
+            log_level: context.log_level,
             uri,
             asks: 0,
         });
@@ -95,7 +115,7 @@ impl Session {
             request: RequestHandle(handle),
             method: asked.method,
             params: asked.params,
-            context: Box::new(context),
+            context,
         });
     }
 
@@ -311,5 +331,6 @@ fn input_round(asked: &Asked, params: &Params<'_>) -> Result<Option<Box<InputRou
             return Err("inputResponses must be an object of objects");
         }
     }
-    Ok(Some(Box::new(InputRound { responses: shared(&asked.params, params.input_responses), state })))
+    let responses = params.input_responses.and_then(|responses| asked.params.slice_of(responses));
+    Ok(Some(Box::new(InputRound { responses, state })))
 }

@@ -19,6 +19,7 @@ use crate::exchange::{ExchangeHandle, HeadFacts, Origin};
 use crate::frame::Frame;
 use crate::jsonrpc::{self, Fault, FaultKind, JsonRef, Kind, Message, RawJson, RequestId};
 use crate::mcp::{Era, Method, Revision, codes};
+use crate::server::calls::Admitted;
 use crate::server::event::{CloseReason, Event, Principal};
 use crate::server::params::Params;
 use crate::server::session::{Phase, Session, error_message};
@@ -150,25 +151,34 @@ impl Session {
             self.refuse(&asked, codes::INVALID_REQUEST, "a request with this id is open already", None);
             return self.violation(Violation::DuplicateId { id: asked.id });
         }
-        let params = asked.params.clone();
-        let params = Params::read(params.view());
+        let admitted = self.judge(facts, &asked, &Params::read(asked.params.view()));
+        if let Some(admitted) = admitted {
+            self.enter(asked, admitted);
+        }
+    }
+
+    /// Answers a request, or says how it goes to the application.
+    fn judge(&mut self, facts: Option<&HeadFacts>, asked: &Asked, params: &Params<'_>) -> Option<Admitted> {
         if let Some(version) = params.meta.protocol_version {
-            return self.modern(facts, asked, &params, version);
+            return self.modern(facts, asked, params, version);
         }
         let header = facts.and_then(|facts| facts.revision).map(Revision::era);
         if header == Some(Era::Modern) {
-            return self.refuse_missing_meta(&asked);
+            self.refuse_missing_meta(asked);
+            return None;
         }
         if asked.method == Method::Initialize {
-            return self.initialize(&asked, &params);
+            self.initialize(asked, params);
+            return None;
         }
         match self.legacy_for(&asked.principal) {
-            Some(revision) => self.in_session(asked, &params, revision),
+            Some(revision) => return self.in_session(asked, params, revision),
             None if asked.method == Method::Ping && self.config.newest(Era::Legacy).is_some() => {
-                self.pong(&asked);
+                self.pong(asked);
             }
-            None => self.refuse_missing_meta(&asked),
+            None => self.refuse_missing_meta(asked),
         }
+        None
     }
 
     fn refuse_missing_meta(&mut self, asked: &Asked) {

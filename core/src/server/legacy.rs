@@ -10,7 +10,7 @@ use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
-use crate::server::calls::Asker;
+use crate::server::calls::{Admitted, Asker};
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, text};
 use crate::server::event::{Principal, Who};
@@ -87,25 +87,32 @@ impl Session {
     }
 
     /// A request inside the session.
-    pub(super) fn in_session(&mut self, asked: Asked, params: &Params<'_>, revision: Revision) {
+    pub(super) fn in_session(
+        &mut self,
+        asked: &Asked,
+        params: &Params<'_>,
+        revision: Revision,
+    ) -> Option<Admitted> {
         if !legality::legal(revision, Sender::Client, &asked.method) {
-            return self.refuse_unknown_method(&asked, 200);
+            self.refuse_unknown_method(asked, 200);
+            return None;
         }
         match asked.method {
-            Method::Ping => self.pong(&asked),
-            Method::LoggingSetLevel => self.set_level(&asked, params),
-            _ if ListKind::of(&asked.method).is_some() => self.list(&asked, params, revision),
+            Method::Ping => self.pong(asked),
+            Method::LoggingSetLevel => self.set_level(asked, params),
+            _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
             _ => {
-                let Some(legacy) = &self.legacy else { return };
+                let legacy = self.legacy.as_ref()?;
                 let asker = Asker {
                     revision,
                     capabilities: legacy.capabilities.clone(),
                     client: Who::Session(legacy.client.clone()),
                     log_level: self.config.capabilities.logging.then_some(legacy.log_level),
                 };
-                self.admit(asked, params, asker);
+                return self.admit(asked, params, asker);
             }
         }
+        None
     }
 
     pub(super) fn pong(&mut self, asked: &Asked) {

@@ -6,7 +6,7 @@ use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
-use crate::server::calls::Asker;
+use crate::server::calls::{Admitted, Asker};
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, text};
 use crate::server::event::Who;
@@ -21,30 +21,33 @@ impl Session {
     pub(super) fn modern(
         &mut self,
         facts: Option<&HeadFacts>,
-        asked: Asked,
+        asked: &Asked,
         params: &Params<'_>,
         version: JsonRef<'_>,
-    ) {
-        let capabilities = params.meta.capabilities.filter(|value| value.kind() == Kind::Object);
-        let (Some(version), Some(capabilities)) = (text(Some(version)), capabilities) else {
+    ) -> Option<Admitted> {
+        let declared = params.meta.capabilities.filter(|value| value.kind() == Kind::Object);
+        let (Some(version), Some(declared)) = (version.str(), declared) else {
             let message = "_meta needs protocolVersion, a string, and clientCapabilities, an object";
-            return self.refuse_with(&asked, codes::INVALID_PARAMS, message, None, 400);
+            self.refuse_with(asked, codes::INVALID_PARAMS, message, None, 400);
+            return None;
         };
         if let Some(facts) = facts
-            && (facts.revision.is_some_and(|revision| revision.as_str() != version)
+            && (facts.revision.is_some_and(|revision| !version.eq_str(revision.as_str()))
                 || facts.method.as_ref().is_some_and(|method| *method != asked.method))
         {
             let message = "the head of the message says something else than its body";
-            return self.refuse_with(&asked, codes::HEADER_MISMATCH, message, None, 400);
+            self.refuse_with(asked, codes::HEADER_MISMATCH, message, None, 400);
+            return None;
         }
-        let revision = Revision::from_date(&version);
         let served =
-            revision.filter(|revision| revision.era() == Era::Modern && self.config.serves(*revision));
-        let Some(revision) = served else {
-            return self.refuse_version(&asked, &version);
+            |revision: &&Revision| revision.era() == Era::Modern && version.eq_str(revision.as_str());
+        let Some(revision) = self.config.revisions.iter().find(served).copied() else {
+            self.refuse_version(asked, &version.decode());
+            return None;
         };
         if !legality::legal(revision, Sender::Client, &asked.method) {
-            return self.refuse_unknown_method(&asked, 404);
+            self.refuse_unknown_method(asked, 404);
+            return None;
         }
         let log_level = match params.meta.log_level {
             None => None,
@@ -52,27 +55,29 @@ impl Session {
                 Some(level) => Some(level),
                 None => {
                     let message = "logLevel must be one of the eight levels";
-                    return self.refuse(&asked, codes::INVALID_PARAMS, message, None);
+                    self.refuse(asked, codes::INVALID_PARAMS, message, None);
+                    return None;
                 }
             },
         };
         match asked.method {
-            Method::ServerDiscover => self.discover(&asked, revision),
-            Method::SubscriptionsListen => self.listen(&asked, revision),
-            _ if ListKind::of(&asked.method).is_some() => self.list(&asked, params, revision),
+            Method::ServerDiscover => self.discover(asked, revision),
+            Method::SubscriptionsListen => self.listen(asked, revision),
+            _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
             _ => {
                 let client = params.meta.client_info.filter(|client| client.kind() == Kind::Object);
                 let asker = Asker {
                     revision,
-                    capabilities: ClientCapabilities::read(capabilities),
+                    capabilities: ClientCapabilities::read(declared),
                     client: client
-                        .and_then(|client| asked.params.slice_of(client))
+                        .and_then(|client| told(&asked.params, client))
                         .map_or(Who::Unsaid, Who::Told),
                     log_level: log_level.filter(|_| self.config.capabilities.logging),
                 };
-                self.admit(asked, params, asker);
+                return self.admit(asked, params, asker);
             }
         }
+        None
     }
 
     /// `server/discover`.
@@ -91,7 +96,7 @@ impl Session {
     }
 }
 
-/// The value of a member, shared with the message it stands in.
-pub(super) fn shared(params: &RawJson, value: Option<JsonRef<'_>>) -> Option<RawJson> {
-    value.and_then(|value| params.slice_of(value))
+/// A copy where it is small, else a view: either costs little, and a view keeps the message alive.
+fn told(params: &RawJson, client: JsonRef<'_>) -> Option<RawJson> {
+    if client.as_bytes().len() <= 256 { Some(RawJson::copied(client)) } else { params.slice_of(client) }
 }

@@ -1,6 +1,8 @@
 //! The parameters of a request, as far as the session looks at them: found in one pass.
 
-use crate::jsonrpc::{JsonRef, JsonStr};
+use alloc::vec::Vec;
+
+use crate::jsonrpc::{Cursor, JsonRef, JsonStr};
 use crate::mcp::meta;
 
 /// Members of `params`. A `null` counts as absent; of members that stand twice the first counts.
@@ -32,24 +34,34 @@ pub(super) struct Meta<'a> {
 impl<'a> Params<'a> {
     pub(super) fn read(params: JsonRef<'a>) -> Self {
         let mut read = Self::default();
-        let mut meta = None;
-        each(params, |name, value| {
-            let slot = match name {
-                b"_meta" => &mut meta,
-                b"name" => &mut read.name,
-                b"arguments" => &mut read.arguments,
-                b"uri" => &mut read.uri,
-                b"cursor" => &mut read.cursor,
-                b"level" => &mut read.level,
-                b"inputResponses" => &mut read.input_responses,
-                b"requestState" => &mut read.request_state,
-                b"protocolVersion" => &mut read.protocol_version,
-                b"capabilities" => &mut read.capabilities,
-                b"clientInfo" => &mut read.client_info,
-                _ => return,
+        let mut at = Cursor::new(params);
+        let mut has_meta = false;
+        if !at.enter(b'{') {
+            return read;
+        }
+        while let Some(name) = at.member() {
+            let known = Known::of(name.raw()).or_else(|| escaped(name).and_then(|name| Known::of(&name)));
+            if known == Some(Known::Meta) && !has_meta {
+                has_meta = true;
+                read.meta = Meta::read(&mut at);
+                continue;
+            }
+            let value = at.value();
+            let slot = match known {
+                None | Some(Known::Meta) => continue,
+                Some(Known::Name) => &mut read.name,
+                Some(Known::Arguments) => &mut read.arguments,
+                Some(Known::Uri) => &mut read.uri,
+                Some(Known::Cursor) => &mut read.cursor,
+                Some(Known::Level) => &mut read.level,
+                Some(Known::InputResponses) => &mut read.input_responses,
+                Some(Known::RequestState) => &mut read.request_state,
+                Some(Known::ProtocolVersion) => &mut read.protocol_version,
+                Some(Known::Capabilities) => &mut read.capabilities,
+                Some(Known::ClientInfo) => &mut read.client_info,
             };
             slot.get_or_insert(value);
-        });
+        }
         for slot in [
             &mut read.name,
             &mut read.arguments,
@@ -64,32 +76,29 @@ impl<'a> Params<'a> {
         ] {
             drop_null(slot);
         }
-        if let Some(meta) = meta {
-            read.meta = Meta::read(meta);
-        }
         read
     }
 }
 
+/// What the protocol's own names in `_meta` begin with.
+const PREFIX: &[u8] = b"io.modelcontextprotocol/";
+
 impl<'a> Meta<'a> {
-    fn read(meta: JsonRef<'a>) -> Self {
+    /// Reads the value at `at`, and goes behind it.
+    fn read(at: &mut Cursor<'a>) -> Self {
         let mut read = Self::default();
-        each(meta, |name, value| {
-            let slot = if name == meta::PROGRESS_TOKEN.as_bytes() {
-                &mut read.progress_token
-            } else if name == meta::PROTOCOL_VERSION.as_bytes() {
-                &mut read.protocol_version
-            } else if name == meta::CLIENT_CAPABILITIES.as_bytes() {
-                &mut read.capabilities
-            } else if name == meta::CLIENT_INFO.as_bytes() {
-                &mut read.client_info
-            } else if name == meta::LOG_LEVEL.as_bytes() {
-                &mut read.log_level
-            } else {
-                return;
-            };
-            slot.get_or_insert(value);
-        });
+        if !at.enter(b'{') {
+            at.value();
+            return read;
+        }
+        while let Some(name) = at.member() {
+            let value = at.value();
+            if let Some(slot) = read.slot(name.raw()) {
+                slot.get_or_insert(value);
+            } else if let Some(slot) = escaped(name).and_then(|name| read.slot(&name)) {
+                slot.get_or_insert(value);
+            }
+        }
         for slot in [
             &mut read.progress_token,
             &mut read.protocol_version,
@@ -101,6 +110,54 @@ impl<'a> Meta<'a> {
         }
         read
     }
+
+    #[inline]
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<JsonRef<'a>>> {
+        Some(match name.strip_prefix(PREFIX) {
+            Some(b"protocolVersion") => &mut self.protocol_version,
+            Some(b"clientCapabilities") => &mut self.capabilities,
+            Some(b"clientInfo") => &mut self.client_info,
+            Some(b"logLevel") => &mut self.log_level,
+            None if name == meta::PROGRESS_TOKEN.as_bytes() => &mut self.progress_token,
+            _ => return None,
+        })
+    }
+}
+
+/// Members of `params` by name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Meta,
+    Name,
+    Arguments,
+    Uri,
+    Cursor,
+    Level,
+    InputResponses,
+    RequestState,
+    ProtocolVersion,
+    Capabilities,
+    ClientInfo,
+}
+
+impl Known {
+    #[inline]
+    fn of(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"_meta" => Self::Meta,
+            b"name" => Self::Name,
+            b"arguments" => Self::Arguments,
+            b"uri" => Self::Uri,
+            b"cursor" => Self::Cursor,
+            b"level" => Self::Level,
+            b"inputResponses" => Self::InputResponses,
+            b"requestState" => Self::RequestState,
+            b"protocolVersion" => Self::ProtocolVersion,
+            b"capabilities" => Self::Capabilities,
+            b"clientInfo" => Self::ClientInfo,
+            _ => return None,
+        })
+    }
 }
 
 #[inline]
@@ -110,21 +167,10 @@ fn drop_null(slot: &mut Option<JsonRef<'_>>) {
     }
 }
 
-/// Goes over the members; names are what they mean, however they were escaped.
+/// What a name means that was written with escapes.
 #[inline]
-fn each<'a>(object: JsonRef<'a>, mut take: impl FnMut(&[u8], JsonRef<'a>)) {
-    for (name, value) in object.members() {
-        if name.raw().contains(&b'\\') {
-            escaped(name, value, &mut take);
-        } else {
-            take(name.raw(), value);
-        }
-    }
-}
-
-#[cold]
-fn escaped<'a>(name: JsonStr<'a>, value: JsonRef<'a>, take: &mut impl FnMut(&[u8], JsonRef<'a>)) {
-    take(name.decode().as_bytes(), value);
+fn escaped(name: JsonStr<'_>) -> Option<Vec<u8>> {
+    name.is_escaped().then(|| name.decode().into_owned().into_bytes())
 }
 
 #[cfg(test)]
@@ -144,5 +190,29 @@ mod tests {
         assert!(read.meta.progress_token.is_none());
         assert_eq!(read.meta.protocol_version.map(JsonRef::as_bytes), Some(&br#""v""#[..]));
         assert!(Params::read(RawJson::null().view()).name.is_none());
+        let ours = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES, meta::CLIENT_INFO, meta::LOG_LEVEL];
+        let text = alloc::format!(
+            r#"{{"_meta":{{"{}":1,"{}":2,"{}":3,"{}":4,"{}":5}},"uri":6}}"#,
+            ours[0],
+            ours[1],
+            ours[2],
+            ours[3],
+            meta::PROGRESS_TOKEN
+        );
+        let raw = RawJson::parse_str(&text).expect(&text);
+        let Params { meta, uri, .. } = Params::read(raw.view());
+        let read = [
+            meta.protocol_version,
+            meta.capabilities,
+            meta.client_info,
+            meta.log_level,
+            meta.progress_token,
+            uri,
+        ];
+        assert!(
+            read.iter()
+                .enumerate()
+                .all(|(n, value)| value.and_then(|value| value.as_u64()) == Some(n as u64 + 1))
+        );
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::error::ApiError;
 use crate::jsonrpc::{
-    JsonRef, JsonStr, Kind, ObjectWriter, RawJson, RequestId, copy_without_breaks, finish_line,
+    Cursor, JsonRef, JsonStr, Kind, ObjectWriter, RawJson, RequestId, copy_without_breaks, finish_line,
 };
 use crate::mcp::types::completion::MAX_VALUES;
 use crate::mcp::types::input::KeyedInput;
@@ -41,6 +41,10 @@ struct Found<'a> {
     structured: Option<JsonRef<'a>>,
     has_ttl: bool,
     has_scope: bool,
+    /// The body holds what this revision does not have.
+    body_needs_care: bool,
+    /// The content of a tool's result has blocks.
+    has_blocks: bool,
     /// All members may be copied as they stand.
     as_it_is: bool,
 }
@@ -74,8 +78,7 @@ impl Replies {
             return Err(ApiError::BadParams("the result is no object"));
         }
         let modern = revision.era() == Era::Modern;
-        let mut found = find(view, method, modern)?;
-        found.as_it_is &= found.body.is_none_or(|body| !needs_care(body, method, revision));
+        let mut found = find(view, method, revision)?;
         found.as_it_is &= found.structured.is_none_or(|value| revise::takes_structured(value, revision));
         let mut out = Vec::with_capacity(96 + self.server_info.len() + result.len());
         head(&mut out, id);
@@ -86,7 +89,7 @@ impl Replies {
                 hints(&mut out, self.reads, found.has_ttl, found.has_scope);
             }
         }
-        if *method == Method::ToolsCall && !found.body.is_some_and(has_elements) {
+        if *method == Method::ToolsCall && !found.has_blocks {
             found.as_it_is = false;
             content_of(&mut out, found.structured);
         }
@@ -98,7 +101,7 @@ impl Replies {
             }
         } else {
             for (name, value) in view.members() {
-                self.member(&mut out, name, value, method, revision);
+                self.member(&mut out, name, value, method, revision, &found);
             }
         }
         out.extend_from_slice(b"}}");
@@ -114,6 +117,7 @@ impl Replies {
         value: JsonRef<'_>,
         method: &Method,
         revision: Revision,
+        found: &Found<'_>,
     ) {
         let modern = revision.era() == Era::Modern;
         let keeps = match part(name, method) {
@@ -121,10 +125,8 @@ impl Replies {
             Part::ResultType => false,
             Part::Ttl => modern && value.as_u64().is_some(),
             Part::Scope => modern && value.kind() == Kind::String,
-            Part::Body => {
-                // An empty content was made up for.
-                (*method != Method::ToolsCall || has_elements(value)) && !value.is_null()
-            }
+            // An empty content was made up for.
+            Part::Body => (*method != Method::ToolsCall || found.has_blocks) && !value.is_null(),
             Part::Structured => revise::takes_structured(value, revision),
             Part::Other => !value.is_null(),
         };
@@ -135,7 +137,7 @@ impl Replies {
         out.push(b'"');
         out.extend_from_slice(name.raw());
         out.extend_from_slice(b"\":");
-        if part(name, method) == Part::Body && needs_care(value, method, revision) {
+        if found.body_needs_care && part(name, method) == Part::Body {
             return body(out, value, method, revision);
         }
         copy_without_breaks(out, value.as_bytes());
@@ -268,31 +270,54 @@ fn hints(out: &mut Vec<u8>, cache: CacheHint, has_ttl: bool, has_scope: bool) {
 }
 
 fn part(name: JsonStr<'_>, method: &Method) -> Part {
-    let decoded;
-    let mut text = name.raw();
-    if name.is_escaped() {
-        decoded = name.decode();
-        text = decoded.as_bytes();
+    match known(name.raw(), method) {
+        Part::Other if name.is_escaped() => known(name.decode().as_bytes(), method),
+        part => part,
     }
-    match (text, method) {
-        (b"_meta", _) => Part::Meta,
-        (b"resultType", _) => Part::ResultType,
-        (b"ttlMs", _) => Part::Ttl,
-        (b"cacheScope", _) => Part::Scope,
-        (b"structuredContent", Method::ToolsCall) => Part::Structured,
+}
+
+#[inline]
+fn known(name: &[u8], method: &Method) -> Part {
+    match (name, method) {
         (b"content", Method::ToolsCall)
         | (b"contents", Method::ResourcesRead)
         | (b"messages", Method::PromptsGet)
         | (b"completion", Method::CompletionComplete) => Part::Body,
+        (b"structuredContent", Method::ToolsCall) => Part::Structured,
+        (b"_meta", _) => Part::Meta,
+        (b"resultType", _) => Part::ResultType,
+        (b"ttlMs", _) => Part::Ttl,
+        (b"cacheScope", _) => Part::Scope,
         _ => Part::Other,
     }
 }
 
-fn find<'a>(view: JsonRef<'a>, method: &Method, modern: bool) -> Result<Found<'a>, ApiError> {
-    let mut found =
-        Found { meta: None, body: None, structured: None, has_ttl: false, has_scope: false, as_it_is: true };
-    for (name, value) in view.members() {
-        match part(name, method) {
+fn find<'a>(view: JsonRef<'a>, method: &Method, revision: Revision) -> Result<Found<'a>, ApiError> {
+    let modern = revision.era() == Era::Modern;
+    let mut found = Found {
+        meta: None,
+        body: None,
+        structured: None,
+        has_ttl: false,
+        has_scope: false,
+        body_needs_care: false,
+        has_blocks: false,
+        as_it_is: true,
+    };
+    let mut at = Cursor::new(view);
+    at.enter(b'{');
+    while let Some(name) = at.member() {
+        let part = part(name, method);
+        if part == Part::Body && *method == Method::ToolsCall && found.body.is_none() {
+            // Gone through once, and not once more to find its end.
+            let place = at.place();
+            (found.body_needs_care, found.has_blocks) = revise::look_at_blocks(&mut at, revision);
+            found.body = Some(at.since(place));
+            found.as_it_is &= !found.body_needs_care && found.has_blocks;
+            continue;
+        }
+        let value = at.value();
+        match part {
             Part::Meta => {
                 found.as_it_is &= !modern && value.kind() == Kind::Object;
                 found.meta.get_or_insert(value);
@@ -312,7 +337,8 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, modern: bool) -> Result<Found<'a
                 found.as_it_is &= modern && found.has_scope;
             }
             Part::Body => {
-                found.as_it_is &= !value.is_null();
+                found.body_needs_care |= needs_care(value, method, revision);
+                found.as_it_is &= !value.is_null() && !found.body_needs_care;
                 found.body.get_or_insert(value);
             }
             Part::Structured => {
@@ -322,10 +348,6 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, modern: bool) -> Result<Found<'a
         }
     }
     Ok(found)
-}
-
-fn has_elements(content: JsonRef<'_>) -> bool {
-    content.kind() == Kind::Array && content.elements().next().is_some()
 }
 
 /// The content of a tool's result that has none: its structured result as text, if it has one.
@@ -344,7 +366,6 @@ fn content_of(out: &mut Vec<u8>, structured: Option<JsonRef<'_>>) {
 
 fn needs_care(value: JsonRef<'_>, method: &Method, revision: Revision) -> bool {
     match method {
-        Method::ToolsCall => revise::blocks_need_revision(value, revision),
         Method::ResourcesRead | Method::PromptsGet => revision < Revision::V2025_06_18,
         Method::CompletionComplete => {
             value.get("values").is_some_and(|values| values.elements().nth(MAX_VALUES).is_some())

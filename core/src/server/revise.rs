@@ -77,19 +77,18 @@ fn copy(w: &mut ObjectWriter<'_>, object: JsonRef<'_>, keeps: impl Fn(&str) -> b
     }
 }
 
-/// Whether the blocks of an array cannot go to `revision` as they are.
-pub(super) fn blocks_need_revision(blocks: JsonRef<'_>, revision: Revision) -> bool {
-    if revision < TITLES {
-        return true;
-    }
-    // Icons in links are the only thing between the two.
+/// Goes through the blocks at `at`: whether they cannot go to `revision` as they are, and whether there are any.
+pub(super) fn look_at_blocks(at: &mut Cursor<'_>, revision: Revision) -> (bool, bool) {
+    // Icons in links are the only thing between the two newest with a handshake.
     let icons = revision < Revision::V2025_11_25;
-    let mut at = Cursor::new(blocks);
+    let mut needs = revision < TITLES;
+    let mut any = false;
     if !at.enter(b'[') {
-        return false;
+        at.value();
+        return (needs, any);
     }
-    let mut needs = false;
     while at.element() {
+        any = true;
         if !at.enter(b'{') {
             at.value();
             continue;
@@ -99,7 +98,7 @@ pub(super) fn blocks_need_revision(blocks: JsonRef<'_>, revision: Revision) -> b
             needs |= value.is_null() || icons && name.eq_str("icons");
         }
     }
-    needs
+    (needs, any)
 }
 
 /// Appends content blocks as `revision` has them; never a null member.
