@@ -5,6 +5,7 @@
 mod amplified;
 mod counting;
 mod floods;
+mod served;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
@@ -30,6 +31,12 @@ fn main() {
         ("refusals", amplified::refusals),
         ("many_questions_at_once", amplified::many_questions_at_once),
         ("random_runs", floods::random_runs),
+        ("served_requests_that_nobody_answers", served::served_requests_that_nobody_answers),
+        ("served_events_that_nobody_takes", served::served_events_that_nobody_takes),
+        ("served_answers_that_nobody_reads", served::served_answers_that_nobody_reads),
+        ("served_batches_as_long_as_allowed", served::served_batches_as_long_as_allowed),
+        ("served_subscriptions", served::served_subscriptions),
+        ("served_random_runs", served::served_random_runs),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, scenario) in scenarios.iter().copied() {

@@ -25,8 +25,8 @@ use crate::server::params::Params;
 use crate::server::session::{Phase, Session, error_message};
 use crate::time::Instant;
 
-/// How much of a cancel's reason is kept.
-const REASON_BYTES: usize = 256;
+/// How much of a text for people is kept.
+const TEXT_BYTES: usize = 256;
 
 /// A request being judged.
 #[derive(Debug)]
@@ -350,13 +350,13 @@ fn first_byte(frame: &Bytes) -> Option<u8> {
     text.iter().find(|byte| !byte.is_ascii_whitespace()).copied()
 }
 
-/// A reason is for people: 256 bytes are enough.
-fn cut(reason: &str) -> &str {
-    let mut end = reason.len().min(REASON_BYTES);
-    while !reason.is_char_boundary(end) {
+/// What is for people to read: 256 bytes are enough.
+pub(super) fn cut(text: &str) -> &str {
+    let mut end = text.len().min(TEXT_BYTES);
+    while !text.is_char_boundary(end) {
         end -= 1;
     }
-    reason.get(..end).unwrap_or_default()
+    text.get(..end).unwrap_or_default()
 }
 
 /// The text of a member that must be one.

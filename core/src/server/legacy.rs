@@ -5,14 +5,14 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use crate::exchange::Origin;
-use crate::jsonrpc::{ObjectWriter, RawJson};
+use crate::jsonrpc::{JsonRef, ObjectWriter, RawJson};
 use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::calls::{Admitted, Asker};
 use crate::server::catalog::ListKind;
-use crate::server::dispatch::{Asked, text};
+use crate::server::dispatch::{Asked, cut, text};
 use crate::server::event::{Principal, Who};
 use crate::server::params::Params;
 use crate::server::session::Session;
@@ -76,8 +76,12 @@ impl Session {
         self.legacy = Some(Legacy {
             revision,
             principal: asked.principal.clone(),
-            client: Arc::new(params.client_info.map(Implementation::read).unwrap_or_default()),
-            capabilities: params.capabilities.map(ClientCapabilities::read).unwrap_or_default(),
+            client: Arc::new(params.client_info.map(introduction).unwrap_or_default()),
+            // Extensions came with 2026-07-28; declared here they mean nothing.
+            capabilities: ClientCapabilities {
+                extensions: None,
+                ..params.capabilities.map(ClientCapabilities::read).unwrap_or_default()
+            },
             log_level: self.config.log_level,
             initialized: false,
             push_to: if asked.from == Origin::Stream { Origin::Stream } else { Origin::Push },
@@ -191,4 +195,13 @@ impl Session {
             w.raw("extensions", extensions.view());
         }
     }
+}
+
+/// Who the client says it is, in texts of at most 256 bytes: they are kept as long as the session.
+fn introduction(client: JsonRef<'_>) -> Implementation {
+    let mut read = Implementation::read(client);
+    for text in [Some(&mut read.name), read.title.as_mut(), Some(&mut read.version)].into_iter().flatten() {
+        *text = cut(text).into();
+    }
+    read
 }

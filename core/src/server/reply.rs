@@ -407,3 +407,6 @@ fn completion(w: &mut ObjectWriter<'_>, value: JsonRef<'_>) {
     }
     w.bool("hasMore", true);
 }
+
+#[cfg(test)]
+mod tests;

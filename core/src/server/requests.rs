@@ -147,3 +147,79 @@ fn hash(origin: Origin, id: &RequestId) -> u64 {
         (None, None) => start,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::ExchangeHandle;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    fn open(origin: Origin, id: RequestId) -> Open {
+        Open {
+            origin,
+            id,
+            method: Method::ToolsCall,
+            revision: Revision::V2026_07_28,
+            principal: Principal::anonymous(),
+            capabilities: ClientCapabilities::default(),
+            progress_token: None,
+            progress: 0.0,
+            log_level: None,
+            uri: None,
+            asks: 0,
+        }
+    }
+
+    fn id(n: u8) -> RequestId {
+        match n % 3 {
+            0 => RequestId::from(i64::from(n)),
+            1 => RequestId::from(n.to_string().as_str()),
+            _ => RequestId::from(u64::MAX - u64::from(n)),
+        }
+    }
+
+    fn origin(n: u8) -> Origin {
+        if n % 2 == 0 { Origin::Stream } else { Origin::Exchange(ExchangeHandle::numbered(u64::from(n % 5))) }
+    }
+
+    proptest! {
+        #[test]
+        fn the_table_holds_what_was_put_in_and_not_taken_out(
+            steps in prop::collection::vec((any::<u8>(), any::<u8>(), 0u8..4), 0..400),
+        ) {
+            let mut table = Requests::default();
+            let mut model: Vec<(u64, Origin, RequestId)> = Vec::new();
+            for (a, b, what) in steps {
+                let (from, wire) = (origin(a), id(b % 20));
+                let known = model.iter().find(|(_, o, i)| *o == from && *i == wire).map(|(handle, ..)| *handle);
+                prop_assert_eq!(table.find(from, &wire), known);
+                let anywhere = model.iter().find(|(.., i)| *i == wire).map(|(handle, ..)| *handle);
+                prop_assert_eq!(table.find_anywhere(&wire), anywhere);
+                if what < 3 && known.is_none() {
+                    let handle = table.insert(open(from, wire.clone()));
+                    prop_assert!(model.last().is_none_or(|(last, ..)| *last < handle), "handles count up");
+                    model.push((handle, from, wire));
+                } else if !model.is_empty() {
+                    let (handle, from, wire) = model.remove(usize::from(a) % model.len());
+                    let taken = table.remove(handle).expect("it is there");
+                    prop_assert_eq!((taken.origin, taken.id), (from, wire));
+                    prop_assert!(table.remove(handle).is_none() && table.get(handle).is_none());
+                }
+                prop_assert_eq!(table.handles(), model.iter().map(|(handle, ..)| *handle).collect::<Vec<_>>());
+                let here: Vec<u64> = model.iter().filter(|(_, o, _)| *o == from).map(|(handle, ..)| *handle).collect();
+                prop_assert_eq!(table.any_on(from), !here.is_empty());
+                prop_assert_eq!(table.handles_on(from), here);
+                prop_assert!(table.slots.len() <= 16 + 2 * table.len(), "gaps are given up");
+            }
+        }
+    }
+
+    #[test]
+    fn handles_are_never_used_again() {
+        let mut table = Requests::default();
+        let first = table.insert(open(Origin::Stream, id(0)));
+        table.remove(first);
+        assert!(table.insert(open(Origin::Stream, id(0))) > first);
+    }
+}

@@ -1,0 +1,306 @@
+//! Floods of a served connection, up to each limit.
+
+use sanswire::limits::{Limits, MAX_READ_BYTES};
+use sanswire::server::{Event, LineConnection, Notice, Reply, RequestHandle};
+use sanswire::{Instant, Machine};
+use sanswire_tests::seed::Rng;
+use sanswire_tests::served::{config, meta, raw};
+use serde_json::{Value, json};
+
+use crate::counting::{live, peak};
+
+const NOW: Instant = Instant::from_millis(1000);
+const KIB: usize = 1024;
+
+/// A connection, and the bytes that were in use before it.
+struct Flood {
+    machine: LineConnection,
+    before: usize,
+    limit: usize,
+    most: usize,
+    open: Vec<RequestHandle>,
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.max_message_bytes = 64 * KIB;
+    limits.max_in_flight = 200;
+    limits.max_subscriptions = 20;
+    limits.max_peer_requests = 100;
+    limits.max_resource_subscriptions = 50;
+    limits.max_queued_out_bytes = 256 * KIB;
+    limits.max_queued_events = 64;
+    limits.max_queued_event_bytes = 256 * KIB;
+    limits.violation_budget = u32::MAX;
+    limits.max_junk_lines = 1 << 20;
+    limits
+}
+
+impl Flood {
+    /// In a session of the one revision with batches, with a listing of some length.
+    fn start(limits: Limits) -> Self {
+        let limit = limits.worst_case_server_bytes();
+        let mut config = config();
+        config.limits = limits;
+        config.capabilities.resources = true;
+        let mut machine = LineConnection::new(config, [0; 32], NOW).unwrap();
+        for n in 0..100 {
+            let tool = json!({"name": format!("t{n}"), "description": "d".repeat(300)});
+            machine.catalog_mut().tool(&raw(&tool)).unwrap();
+        }
+        // The catalog is the application's.
+        let before = live();
+        peak();
+        let mut flood = Self { machine, before, limit, most: 0, open: Vec::with_capacity(70_000) };
+        let roots = json!({"roots": {}});
+        let params = json!({"protocolVersion": "2025-03-26", "capabilities": roots});
+        flood.read(&line(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})));
+        flood.read(&line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})));
+        flood.write_all();
+        flood.take();
+        flood
+    }
+
+    fn write_all(&mut self) {
+        while !self.machine.transmit().is_empty() {
+            let len = self.machine.transmit().len();
+            self.machine.handle_written(len, NOW);
+        }
+    }
+
+    fn take(&mut self) {
+        while let Some(event) = self.machine.poll_event() {
+            if let Event::Request { request, .. } = event {
+                self.open.push(request);
+            }
+        }
+    }
+
+    /// What this file itself has made meanwhile is not counted.
+    fn made_elsewhere(&mut self) {
+        peak();
+        self.before = live().saturating_sub(self.machine.retained_bytes() + self.open.capacity() * 8);
+    }
+
+    /// As a driver does: at most one read's worth at a time, into spare room, while the machine wants it.
+    fn read(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while at < bytes.len() && self.machine.wants_read() {
+            let buffer = self.machine.read_buffer();
+            let room = (buffer.capacity() - buffer.len()).min(MAX_READ_BYTES);
+            let len = room.min(bytes.len() - at);
+            buffer.extend_from_slice(&bytes[at..at + len]);
+            self.machine.handle_read(NOW);
+            at += len;
+            self.check();
+        }
+        at
+    }
+
+    fn check(&mut self) {
+        let held = peak().saturating_sub(self.before + self.open.capacity() * 8);
+        self.most = self.most.max(held);
+        let own = self.machine.retained_bytes();
+        assert!(
+            held <= self.limit,
+            "{held} bytes are held ({own} by its own count), allowed are {}",
+            self.limit
+        );
+    }
+
+    /// The flood must have been one: at least so many bytes were held at some time.
+    fn over(mut self, at_least: usize) {
+        self.check();
+        assert!(self.most >= at_least, "only {} bytes were ever held", self.most);
+    }
+}
+
+fn line(message: &Value) -> Vec<u8> {
+    format!("{message}\n").into_bytes()
+}
+
+fn request(id: &Value, method: &str, mut params: Value, modern: bool) -> Value {
+    if modern {
+        for (name, value) in meta().as_object().unwrap() {
+            params["_meta"][name] = value.clone();
+        }
+    }
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// Requests with ids and tokens as long as they may be, reported and never answered.
+pub(crate) fn served_requests_that_nobody_answers() {
+    for modern in [false, true] {
+        let mut flood = Flood::start(limits());
+        for n in 0..400 {
+            let id = json!(format!("{n}{}", "i".repeat(480)));
+            let params = json!({"name": "t1", "_meta": {"progressToken": id}});
+            flood.read(&line(&request(&id, "tools/call", params, modern)));
+            flood.take();
+            flood.write_all();
+        }
+        assert_eq!(flood.machine.session().in_flight(), 200);
+        flood.over(200 * KIB);
+    }
+}
+
+/// Events that nobody takes: small ones, big ones, and such as are copied out of their frames.
+pub(crate) fn served_events_that_nobody_takes() {
+    let extended = json!({"a/b": "x".repeat(40_000)});
+    let extended = json!({"io.modelcontextprotocol/clientCapabilities": {"extensions": extended}});
+    for (params, at_least) in [
+        (json!({"name": "t1"}), 8 * KIB),
+        (json!({"name": "t1", "arguments": {"x": "y".repeat(60_000)}}), 256 * KIB),
+        (json!({"name": "t1", "requestState": "\n".repeat(30_000)}), 256 * KIB),
+        (json!({"name": "t1", "requestState": "\n".repeat(100)}), 16 * KIB),
+        (json!({"name": "t1", "_meta": extended}), 256 * KIB),
+    ] {
+        let mut flood = Flood::start(limits());
+        let mut bytes = Vec::new();
+        for n in 0..100 {
+            let mut message = request(&json!(n), "tools/call", params.clone(), true);
+            if let Some(own) = params["_meta"].as_object() {
+                for (name, value) in own {
+                    message["params"]["_meta"][name] = value.clone();
+                }
+            }
+            bytes.extend_from_slice(&line(&message));
+        }
+        flood.made_elsewhere();
+        flood.read(&bytes);
+        flood.over(at_least);
+    }
+}
+
+/// What is answered at once, to a client that reads nothing: however short the line and however long the answer.
+pub(crate) fn served_answers_that_nobody_reads() {
+    let questions = [
+        b"x\n".to_vec(),
+        b"[]\n".to_vec(),
+        line(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+        line(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
+        line(&request(&json!(1), "tools/list", json!({}), true)),
+        line(&request(&json!("i".repeat(480)), "server/discover", json!({}), true)),
+        line(
+            &json!({"jsonrpc": "2.0", "id": "i".repeat(480), "method": "tools/call", "params": {"name": "n".repeat(500)}}),
+        ),
+    ];
+    for question in questions {
+        let bytes = question.repeat((1 << 20) / question.len());
+        let mut flood = Flood::start(limits());
+        flood.made_elsewhere();
+        loop {
+            let taken = flood.read(&bytes);
+            flood.take();
+            flood.check();
+            if taken == 0 {
+                break;
+            }
+        }
+        flood.over(200 * KIB);
+    }
+}
+
+/// One message that holds as many as it has room for.
+pub(crate) fn served_batches_as_long_as_allowed() {
+    for element in [
+        "1".to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t1"}}"#.to_owned(),
+        format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "\\u0001".repeat(80)),
+        r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":900,"result":{}}"#.to_owned(),
+    ] {
+        for (events, len) in [(64, 64 * KIB), (4096, 64 * KIB), (4096, 1 << 20)] {
+            let mut limits = limits();
+            limits.max_message_bytes = len;
+            limits.max_queued_events = events;
+            limits.max_queued_event_bytes = 4 * KIB;
+            limits.max_queued_out_bytes = 4 * KIB;
+            let count = (len - 2) / (element.len() + 1);
+            for count in [count, count.min(events)] {
+                let bytes = format!("[{}]\n", vec![element.as_str(); count].join(",")).into_bytes();
+                let mut flood = Flood::start(limits.clone());
+                flood.made_elsewhere();
+                flood.read(&bytes);
+                flood.over(0);
+            }
+        }
+    }
+}
+
+/// Subscriptions to as many and as long addresses as are taken, and changes that nobody reads of.
+pub(crate) fn served_subscriptions() {
+    let mut limits = limits();
+    limits.max_message_bytes = 1 << 20;
+    let mut flood = Flood::start(limits);
+    for n in 0..40 {
+        let uris: Vec<String> = (0..40).map(|m| format!("x:{n}/{m}/{}", "u".repeat(4000))).collect();
+        let filter =
+            json!({"toolsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": uris});
+        let params = json!({"notifications": filter});
+        let id = json!(format!("{n}{}", "i".repeat(480)));
+        let bytes = line(&request(&id, "subscriptions/listen", params, true));
+        drop(uris);
+        peak();
+        flood.read(&bytes);
+        flood.write_all();
+    }
+    assert_eq!(flood.machine.session().listening(), 20);
+    for n in 0..5000 {
+        flood.machine.tools_changed(NOW);
+        flood.machine.resources_changed(NOW);
+        let _ = flood.machine.resource_updated(&format!("x:0/{}/{}", n % 40, "u".repeat(4000)), NOW);
+        flood.machine.handle_timeout(NOW.saturating_add(std::time::Duration::from_secs(n)));
+        flood.check();
+    }
+    flood.over(300 * KIB);
+}
+
+/// Everything above, mixed, with an application that answers when it likes.
+pub(crate) fn served_random_runs() {
+    let mut questions: Vec<Vec<u8>> = vec![
+        b"junk\n".to_vec(),
+        format!("{}\n", "q".repeat(100 * KIB)).into_bytes(),
+        line(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+        line(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
+        line(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})),
+        line(
+            &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t1", "x": "y".repeat(50 * KIB)}}),
+        ),
+    ];
+    for n in 0..20 {
+        let params = json!({"name": "t2", "_meta": {"progressToken": n}});
+        questions.push(line(&request(&json!(n), "tools/call", params, n % 2 == 0)));
+    }
+    let replies = [Reply::text("x"), Reply::text(&"x".repeat(3000)), Reply::text(&"x".repeat(30_000))];
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed);
+        let mut flood = Flood::start(limits());
+        for step in 0..600 {
+            match rng.below(8) {
+                0 => {
+                    let len = flood.machine.transmit().len() / 2;
+                    flood.machine.handle_written(len, NOW);
+                }
+                1 => flood.take(),
+                2..=3 if !flood.open.is_empty() => {
+                    let at = rng.below(flood.open.len());
+                    let request = flood.open[at];
+                    let progress = Notice::Progress { progress: f64::from(step), total: None, message: None };
+                    let _ = flood.machine.notify(request, &progress, NOW);
+                    if flood.machine.respond(request, rng.pick(&replies), NOW).is_ok() {
+                        flood.open.swap_remove(at);
+                    }
+                }
+                _ => {
+                    let question = rng.pick(&questions).clone();
+                    flood.read(&question);
+                }
+            }
+            flood.check();
+        }
+        flood.over(0);
+    }
+}
