@@ -180,7 +180,11 @@ mod tests {
     }
 
     fn origin(n: u8) -> Origin {
-        if n % 2 == 0 { Origin::Stream } else { Origin::Exchange(ExchangeHandle::numbered(u64::from(n % 5))) }
+        if n.is_multiple_of(2) {
+            Origin::Stream
+        } else {
+            Origin::Exchange(ExchangeHandle::numbered(u64::from(n % 5)))
+        }
     }
 
     proptest! {
