@@ -150,6 +150,22 @@ fn the_end_of_input_is_noticed_behind_what_still_waits_to_be_looked_at() {
 }
 
 #[test]
+fn what_waits_to_be_looked_at_does_not_wait_for_ever() {
+    let mut small = config();
+    small.limits.max_queued_out_bytes = 4096;
+    let mut rig = Rig::legacy(small, "2025-11-25");
+    calls(&mut rig, 1);
+    rig.stuck = true;
+    let lists: String = (10..40).map(|id| format!("{}\n", request(id, "tools/list", json!({})))).collect();
+    assert_eq!(rig.side.machine.handle_input(lists.as_bytes(), rig.now), lists.len());
+    rig.end();
+    rig.wait_ms(9_999);
+    assert_eq!((rig.closed(), rig.cancelled.len()), (None, 0));
+    rig.wait_ms(3_000);
+    assert_eq!((rig.closed(), rig.cancelled.len()), (Some(CloseReason::Eof), 1));
+}
+
+#[test]
 fn replies_that_nobody_takes_are_given_up_after_a_while() {
     let mut rig = Rig::legacy(config(), "2025-11-25");
     calls(&mut rig, 1);

@@ -236,6 +236,24 @@ fn a_session_is_told_of_the_resources_it_watches() {
 }
 
 #[test]
+fn a_session_watches_only_so_many_resources_those_it_is_about_to_included() {
+    let mut few = config();
+    few.limits.max_resource_subscriptions = 2;
+    let mut rig = Rig::legacy(few, "2025-11-25");
+    rig.side.machine.catalog_mut().resource(&raw(&json!({"uri": "x:y", "name": "r"}))).unwrap();
+    let subscribe = |id: u64| request(id, "resources/subscribe", json!({"uri": format!("x:{id}")}));
+    let one = rig.report(subscribe(1));
+    rig.report(subscribe(2));
+    assert_eq!(rig.refused(subscribe(3)), -32603);
+    rig.respond(one.request, &complete(&json!({}))).unwrap();
+    assert_eq!(rig.refused(subscribe(3)), -32603);
+    let gone = request(4, "resources/unsubscribe", json!({"uri": "x:1"}));
+    rig.take();
+    rig.answered(gone, &complete(&json!({})));
+    rig.report(subscribe(3));
+}
+
+#[test]
 fn announcements_wait_while_the_client_reads_nothing() {
     let mut small = config();
     small.limits.max_queued_out_bytes = 4096;

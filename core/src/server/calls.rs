@@ -138,9 +138,11 @@ impl Session {
                 if uri.len() > MAX_URI_BYTES {
                     return Err(Refusal::params("the uri is too long to be watched"));
                 }
+                // What is under way counts as well, and is kept until it is answered.
                 let known = self.legacy.as_ref().is_some_and(|legacy| legacy.watched.contains(uri.as_ref()));
-                let full = self.watched() >= self.config.limits.max_resource_subscriptions;
-                if asked.method == Method::ResourcesSubscribe && !known && full {
+                let more = asked.method == Method::ResourcesSubscribe && !known;
+                let held = self.requests.uris() + if more { self.watched() } else { 0 };
+                if held >= self.config.limits.max_resource_subscriptions {
                     return Err(Refusal::Error(
                         codes::INTERNAL_ERROR,
                         "too many resources are watched".into(),

@@ -212,8 +212,9 @@ impl Limits {
             .saturating_add(self.max_queued_events.saturating_add(MAX_READ_BYTES / 16).saturating_mul(EVENT));
         let tables =
             (self.max_in_flight + self.max_subscriptions + self.max_peer_requests).saturating_mul(ENTRY);
+        // Once watched, and once in a request that says so.
         let watched =
-            self.max_resource_subscriptions.saturating_mul(super::subscription::MAX_URI_BYTES + 256);
+            self.max_resource_subscriptions.saturating_mul(2 * (super::subscription::MAX_URI_BYTES + 256));
         [frame, MAX_KEPT_BYTES, out, events, tables, watched]
             .into_iter()
             .fold(64 * 1024, usize::saturating_add)

@@ -115,13 +115,14 @@ impl Session {
     ) {
         self.junk_in_row = 0;
         match message {
+            // No name that is known is as long as what is cut.
             Message::Request { id, method, params } => {
-                let method = Method::from_name(method.as_str());
+                let method = Method::from_name(cut(method.as_str()));
                 let params = params.unwrap_or_else(RawJson::empty_object);
                 self.request(facts, Asked { from, principal, id, method, params });
             }
             Message::Notification { method, params } => {
-                let method = Method::from_name(method.as_str());
+                let method = Method::from_name(cut(method.as_str()));
                 self.notification(from, &principal, method, params, now);
                 self.end_exchange(from, 202);
             }

@@ -189,6 +189,12 @@ impl LineConnection {
         if self.is_full() { Err(ApiError::OutboundFull) } else { Ok(()) }
     }
 
+    /// Until when what came before the end of input, and was not looked at for lack of room, is still looked at.
+    fn unseen_until(&self) -> Option<Instant> {
+        self.drain_until
+            .filter(|_| self.input_ended && !self.told_end && self.session.close_reason().is_none())
+    }
+
     fn is_full(&self) -> bool {
         self.outbox.len() >= self.session.config().limits.max_queued_out_bytes
     }
@@ -198,9 +204,7 @@ impl LineConnection {
         while !self.is_full() {
             let Some(frame) = self.decoder.poll_frame() else {
                 if self.input_ended && !self.told_end {
-                    self.told_end = true;
-                    self.drain_until = Some(now.saturating_add(self.session.config().limits.drain));
-                    self.session.handle_eof(now);
+                    self.end_of_input(now);
                 }
                 break;
             };
@@ -209,6 +213,13 @@ impl LineConnection {
             self.carry_out(now);
         }
         self.carry_out(now);
+    }
+
+    /// Everything that came was looked at, or its time is over: what was admitted may finish until the drain ends.
+    fn end_of_input(&mut self, now: Instant) {
+        self.told_end = true;
+        let left = self.drain_until.map_or(Duration::ZERO, |until| until.saturating_since(now));
+        self.session.end_of_input(left, now);
     }
 
     /// Puts what the session wants sent into the outbox.
@@ -243,6 +254,7 @@ impl Machine for LineConnection {
             return;
         }
         self.input_ended = true;
+        self.drain_until = Some(now.saturating_add(self.session.config().limits.drain));
         self.decoder.handle_eof();
         self.pump(now);
     }
@@ -257,6 +269,9 @@ impl Machine for LineConnection {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.session.handle_timeout(now);
+        if self.unseen_until().is_some_and(|until| until <= now) {
+            self.end_of_input(now);
+        }
         self.carry_out(now);
         if self.flush_until.is_some_and(|until| until <= now) {
             self.outbox.clear();
@@ -288,7 +303,7 @@ impl Machine for LineConnection {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let flush = self.flush_until.filter(|_| !self.outbox.is_empty());
-        earliest(flush, self.session.poll_timeout())
+        earliest(earliest(flush, self.unseen_until()), self.session.poll_timeout())
     }
 
     fn wants_read(&self) -> bool {

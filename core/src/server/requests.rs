@@ -113,6 +113,11 @@ impl Requests {
         self.iter().any(|(_, open)| open.origin == origin)
     }
 
+    /// How many keep an address.
+    pub(super) fn uris(&self) -> usize {
+        self.iter().filter(|(_, open)| open.uri.is_some()).count()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }

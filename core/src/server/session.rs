@@ -188,9 +188,14 @@ impl Session {
     ///
     /// Spec: MCP basic/transports, "Shutdown" of stdio.
     pub fn handle_eof(&mut self, now: Instant) {
+        self.end_of_input(self.config.limits.drain, now);
+    }
+
+    /// As [`handle_eof`](Self::handle_eof), with another time to drain.
+    pub(super) fn end_of_input(&mut self, drain: Duration, now: Instant) {
         let now = self.clock.advance(now);
         self.lose_asks();
-        self.drain(self.config.limits.drain, CloseReason::Eof, now);
+        self.drain(drain, CloseReason::Eof, now);
     }
 
     /// The client reads nothing more: what is open is cancelled, for nobody could be answered.
