@@ -243,6 +243,29 @@ fn a_session_is_its_principals_own() {
 }
 
 #[test]
+fn only_whoever_asked_can_cancel() {
+    // P-286
+    let mut http = Http::new();
+    let (ann, bob) = (Principal::named("ann"), Principal::named("bob"));
+    let send = |http: &mut Http, who: &Principal, message: &Value| {
+        let frame = Frame::Message(message.to_string().into());
+        http.session.handle_message(Origin::Stream, None, who.clone(), frame, NOW);
+    };
+    send(&mut http, &ann, &call(1));
+    send(&mut http, &ann, &modern("L", "subscriptions/listen", json!({"notifications": {}})));
+    let handles = http.reported();
+    let cancel = |id: Value| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    for who in [&bob, &Principal::anonymous()] {
+        send(&mut http, who, &cancel(json!(1)));
+        send(&mut http, who, &cancel(json!("L")));
+        assert_eq!((http.cancelled(), http.session.listening()), (vec![], 1));
+    }
+    send(&mut http, &ann, &cancel(json!(1)));
+    send(&mut http, &ann, &cancel(json!("L")));
+    assert_eq!((http.cancelled(), http.session.listening()), (handles, 0));
+}
+
+#[test]
 fn a_batch_ends_its_exchange_with_its_last_answer() {
     let mut http = Http::new();
     http.ask(1, &request(1, "initialize", json!({"protocolVersion": "2025-03-26"})));
