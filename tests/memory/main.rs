@@ -36,6 +36,7 @@ fn main() {
         ("served_answers_that_nobody_reads", served::served_answers_that_nobody_reads),
         ("served_batches_as_long_as_allowed", served::served_batches_as_long_as_allowed),
         ("served_subscriptions", served::served_subscriptions),
+        ("served_messages_of_many_small_texts", served::served_messages_of_many_small_texts),
         ("served_random_runs", served::served_random_runs),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();

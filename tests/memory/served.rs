@@ -258,6 +258,38 @@ pub(crate) fn served_subscriptions() {
     flood.over(300 * KIB);
 }
 
+/// Many small texts in one message, which would be many times its length as texts of their own.
+pub(crate) fn served_messages_of_many_small_texts() {
+    let mut limits = limits();
+    limits.max_message_bytes = 4 << 20;
+    let mut flood = Flood::start(limits);
+    flood.machine.catalog_mut().prompt(&raw(&json!({"name": "p"}))).unwrap();
+    let texts = |text: &str, bounds: [char; 2]| {
+        let all = vec![text; (4 << 20) / (text.len() + 1) - 500].join(",");
+        format!("{}{all}{}", bounds[0], bounds[1])
+    };
+    let filter = json!({"notifications": {"resourceSubscriptions": "@"}});
+    let get = json!({"name": "p", "arguments": "@"});
+    let reference = json!({"type": "ref/resource", "uri": "a:b"});
+    let complete = json!({"ref": reference, "argument": {"name": "a", "value": ""},
+        "context": {"arguments": "@"}});
+    let kinds = [
+        ("subscriptions/listen", filter, r#""""#, ['[', ']']),
+        ("prompts/get", get, r#""":"""#, ['{', '}']),
+        ("completion/complete", complete, r#""":"""#, ['{', '}']),
+    ];
+    for (n, (method, params, text, bounds)) in kinds.into_iter().enumerate() {
+        let message = request(&json!(n), method, params, true).to_string();
+        let bytes = format!("{}\n", message.replacen(r#""@""#, &texts(text, bounds), 1)).into_bytes();
+        flood.made_elsewhere();
+        flood.read(&bytes);
+        flood.write_all();
+        flood.take();
+    }
+    assert_eq!((flood.machine.session().listening(), flood.open.len()), (1, 2));
+    flood.over(4 << 20);
+}
+
 /// Everything above, mixed, with an application that answers when it likes.
 pub(crate) fn served_random_runs() {
     let mut questions: Vec<Vec<u8>> = vec![

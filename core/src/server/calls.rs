@@ -194,17 +194,18 @@ impl Session {
         if !self.has_prompts() {
             return Err(Refusal::method());
         }
-        let Ok(get) = GetPrompt::read(params) else {
+        let Ok((name, given)) = GetPrompt::parts(params.view()) else {
             return Err(Refusal::params("name must be a string, arguments an object of strings"));
         };
-        let Some(prompt) = self.catalog.list(ListKind::Prompts).find(&get.name) else {
+        let Some(prompt) = self.catalog.list(ListKind::Prompts).find(&name.decode()) else {
             return Err(Refusal::params("unknown prompt"));
         };
         let arguments = prompt.view().get("arguments");
         let arguments = arguments.into_iter().flat_map(JsonRef::elements);
         let mut needed =
             arguments.filter_map(|raw| PromptArgument::read(raw).ok()).filter(|needed| needed.required);
-        if needed.any(|needed| !get.arguments.iter().any(|(name, _)| *name == needed.name)) {
+        let given = given.into_iter().flat_map(JsonRef::members);
+        if needed.any(|needed| !given.clone().any(|(name, _)| name.eq_str(&needed.name))) {
             return Err(Refusal::params("a required argument is missing"));
         }
         Ok(())
@@ -214,8 +215,8 @@ impl Session {
         if !self.config.capabilities.completions {
             return Err(Refusal::method());
         }
-        match Complete::read(params) {
-            Ok(Complete { reference: CompletionRef::Prompt(name), .. })
+        match Complete::parts(params.view()) {
+            Ok((CompletionRef::Prompt(name), ..))
                 if !self.catalog.list(ListKind::Prompts).contains(&name) =>
             {
                 Err(Refusal::params("unknown prompt"))

@@ -183,15 +183,21 @@ impl Session {
     /// `subscriptions/listen`: agrees to what is offered, and says so before anything else.
     pub(super) fn listen(&mut self, asked: &Asked, revision: Revision) {
         let params = asked.params.view();
-        let Ok(wanted) = SubscriptionFilter::read(params) else {
+        // What is not watched is not copied: small addresses are many times longer as texts of their own.
+        let offered = self.config.capabilities.subscribe && self.has_resources();
+        let most = self.config.limits.max_resource_subscriptions.saturating_sub(self.watched());
+        let room = if offered { most } else { 0 };
+        let mut seen = BTreeSet::new();
+        let wanted = SubscriptionFilter::read_where(params, |uri| {
+            seen.len() < room && uri.len() <= MAX_URI_BYTES && seen.insert(String::from(uri))
+        });
+        let Ok(wanted) = wanted else {
             return self.refuse(asked, codes::INVALID_PARAMS, "notifications must be an object", None);
         };
         if self.listens.len() >= self.config.limits.max_subscriptions {
             return self.refuse(asked, codes::INTERNAL_ERROR, "too many subscriptions are open", None);
         }
         let mut filter = self.agreed(wanted);
-        let room = self.config.limits.max_resource_subscriptions.saturating_sub(self.watched());
-        filter.resource_subscriptions.truncate(room);
         filter.resource_subscriptions.shrink_to_fit();
         debug_assert!(revision.era() == crate::mcp::Era::Modern);
         let ack = notification(&Method::SubscriptionsAcknowledged, Some(&asked.id), |w| {
@@ -202,19 +208,13 @@ impl Session {
         self.listens.push(Listen { origin, id, principal, filter });
     }
 
-    /// What of a filter is offered.
+    /// What of a filter is offered. Its addresses were chosen before.
     fn agreed(&self, wanted: SubscriptionFilter) -> SubscriptionFilter {
-        let offered = &self.config.capabilities;
-        let lists = offered.list_changed;
-        let mut seen = BTreeSet::new();
-        let resources = wanted.resource_subscriptions.into_iter().filter(|uri| uri.len() <= MAX_URI_BYTES);
-        let mut agreed = SubscriptionFilter::new();
-        agreed.tools_list_changed = wanted.tools_list_changed && lists && self.has_tools();
-        agreed.prompts_list_changed = wanted.prompts_list_changed && lists && self.has_prompts();
-        agreed.resources_list_changed = wanted.resources_list_changed && lists && self.has_resources();
-        if offered.subscribe && self.has_resources() {
-            agreed.resource_subscriptions = resources.filter(|uri| seen.insert(uri.clone())).collect();
-        }
+        let lists = self.config.capabilities.list_changed;
+        let mut agreed = wanted;
+        agreed.tools_list_changed &= lists && self.has_tools();
+        agreed.prompts_list_changed &= lists && self.has_prompts();
+        agreed.resources_list_changed &= lists && self.has_resources();
         agreed
     }
 

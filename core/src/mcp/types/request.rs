@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::flaw::{Flaw, member, required};
-use crate::jsonrpc::{JsonRef, Kind, RawJson};
+use crate::jsonrpc::{JsonRef, JsonStr, Kind, RawJson};
 
 /// The parameters of `tools/call`.
 ///
@@ -53,11 +53,13 @@ impl GetPrompt {
     /// # Errors
     /// What is missing, or of the wrong kind.
     pub fn read(params: &RawJson) -> Result<Self, Flaw> {
-        let view = params.view();
-        Ok(Self {
-            name: required(view.get("name"), "name")?.decode().into_owned(),
-            arguments: texts(object(view, "arguments")?)?,
-        })
+        let (name, arguments) = Self::parts(params.view())?;
+        Ok(Self { name: name.decode().into_owned(), arguments: copied(arguments) })
+    }
+
+    /// The name and the arguments, checked and not copied: a copy of many small ones is many times their length.
+    pub(crate) fn parts(params: JsonRef<'_>) -> Result<(JsonStr<'_>, Option<JsonRef<'_>>), Flaw> {
+        Ok((required(params.get("name"), "name")?, texts(object(params, "arguments")?)?))
     }
 }
 
@@ -93,7 +95,20 @@ impl Complete {
     /// # Errors
     /// What is missing, or of the wrong kind.
     pub fn read(params: &RawJson) -> Result<Self, Flaw> {
-        let view = params.view();
+        let (reference, argument, value, context) = Self::parts(params.view())?;
+        Ok(Self {
+            reference,
+            argument: argument.decode().into_owned(),
+            value: value.decode().into_owned(),
+            context: copied(context),
+        })
+    }
+
+    /// All parts, checked; only the reference is copied.
+    #[expect(clippy::type_complexity, reason = "the parts of one type, used twice")]
+    pub(crate) fn parts(
+        view: JsonRef<'_>,
+    ) -> Result<(CompletionRef, JsonStr<'_>, JsonStr<'_>, Option<JsonRef<'_>>), Flaw> {
         let reference = object(view, "ref")?.ok_or(Flaw::Missing("ref"))?;
         let kind = required(reference.get("type"), "type")?;
         let reference = if kind.eq_str("ref/prompt") {
@@ -106,14 +121,10 @@ impl Complete {
         let argument = object(view, "argument")?.ok_or(Flaw::Missing("argument"))?;
         let context = match object(view, "context")? {
             Some(context) => texts(object(context, "arguments")?)?,
-            None => Vec::new(),
+            None => None,
         };
-        Ok(Self {
-            reference,
-            argument: required(argument.get("name"), "name")?.decode().into_owned(),
-            value: required(argument.get("value"), "value")?.decode().into_owned(),
-            context,
-        })
+        let name = required(argument.get("name"), "name")?;
+        Ok((reference, name, required(argument.get("value"), "value")?, context))
     }
 }
 
@@ -149,15 +160,18 @@ fn object<'a>(value: JsonRef<'a>, name: &'static str) -> Result<Option<JsonRef<'
     }
 }
 
-fn texts(object: Option<JsonRef<'_>>) -> Result<Vec<(String, String)>, Flaw> {
-    let mut texts = Vec::new();
-    for (name, value) in object.into_iter().flat_map(JsonRef::members) {
-        let Some(value_text) = value.str() else {
-            return Err(Flaw::WrongKind { member: "arguments", found: value.kind() });
-        };
-        texts.push((name.decode().into_owned(), value_text.decode().into_owned()));
+/// An optional object all of whose members are texts.
+fn texts(object: Option<JsonRef<'_>>) -> Result<Option<JsonRef<'_>>, Flaw> {
+    match object.into_iter().flat_map(JsonRef::members).find(|(_, value)| value.kind() != Kind::String) {
+        Some((_, value)) => Err(Flaw::WrongKind { member: "arguments", found: value.kind() }),
+        None => Ok(object),
     }
-    Ok(texts)
+}
+
+fn copied(texts: Option<JsonRef<'_>>) -> Vec<(String, String)> {
+    let members = texts.into_iter().flat_map(JsonRef::members);
+    let texts = members.filter_map(|(name, value)| Some((name, value.str()?)));
+    texts.map(|(name, value)| (name.decode().into_owned(), value.decode().into_owned())).collect()
 }
 
 #[cfg(test)]

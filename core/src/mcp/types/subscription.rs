@@ -89,6 +89,11 @@ impl SubscriptionFilter {
     /// # Errors
     /// There is no `notifications` object, which both need.
     pub fn read(params: JsonRef<'_>) -> Result<Self, Flaw> {
+        Self::read_where(params, |_| true)
+    }
+
+    /// As [`read`](Self::read), with the addresses that `keeps` keeps: the others are not copied.
+    pub(crate) fn read_where(params: JsonRef<'_>, mut keeps: impl FnMut(&str) -> bool) -> Result<Self, Flaw> {
         let filter = member(params, "notifications").ok_or(Flaw::Missing("notifications"))?;
         if filter.kind() != Kind::Object {
             return Err(Flaw::WrongKind { member: "notifications", found: filter.kind() });
@@ -101,6 +106,7 @@ impl SubscriptionFilter {
             resource_subscriptions: resources
                 .filter_map(JsonRef::str)
                 .map(JsonStr::decode)
+                .filter(|uri| keeps(uri))
                 .map(|uri| uri.into_owned())
                 .collect(),
         })
