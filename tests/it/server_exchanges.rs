@@ -266,6 +266,47 @@ fn only_whoever_asked_can_cancel() {
 }
 
 #[test]
+fn nobody_else_ends_what_a_principal_is_asked() {
+    let mut http = Http::new();
+    let (ann, bob) = (Principal::named("ann"), Principal::named("bob"));
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}});
+    http.post_as(1, &ann, None, &request(1, "initialize", params));
+    http.post_as(2, &ann, None, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    http.post_as(3, &ann, None, &request(2, "tools/call", json!({"name": "a"})));
+    let handle = http.reported()[0];
+    let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+    http.session.request_input(handle, &roots, NOW).unwrap();
+    let too_long = || Frame::TooLong { id: Some(1u64.into()), has_method: false, len: 1 << 30 };
+    let error = json!({"code": 1, "message": "m"});
+    let unusable = json!({"jsonrpc": "2.0", "id": 1, "result": {}, "error": error});
+    http.post_as(4, &bob, None, &unusable);
+    http.session.handle_message(exchange(5), None, bob.clone(), too_long(), NOW);
+    http.post_as(6, &bob, None, &json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    let answered = |http: &mut Http| {
+        let events = std::iter::from_fn(|| http.session.poll_event());
+        events.filter(|event| matches!(event, Event::Answered { .. })).count()
+    };
+    assert_eq!(answered(&mut http), 0);
+    http.session.handle_message(exchange(7), None, ann, too_long(), NOW);
+    assert_eq!(answered(&mut http), 1);
+}
+
+#[test]
+fn a_sessions_cancel_reaches_its_own_requests_only() {
+    let mut http = Http::new();
+    http.ask(1, &request(1, "initialize", json!({"protocolVersion": "2025-11-25"})));
+    http.post_as(2, &Principal::named("bob"), None, &modern(7, "tools/call", json!({"name": "a"})));
+    http.post(3, &modern(7, "tools/call", json!({"name": "a"})));
+    http.post(4, &request(7, "tools/call", json!({"name": "a"})));
+    let handles = http.reported();
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    http.post(5, &cancel);
+    assert_eq!(http.cancelled(), [handles[2]]);
+    http.post(6, &cancel);
+    assert_eq!(http.cancelled(), [], "the others stand alone");
+}
+
+#[test]
 fn a_batch_ends_its_exchange_with_its_last_answer() {
     let mut http = Http::new();
     http.ask(1, &request(1, "initialize", json!({"protocolVersion": "2025-03-26"})));

@@ -22,6 +22,7 @@ use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::calls::Admitted;
 use crate::server::event::{CloseReason, Event, Principal};
 use crate::server::params::Params;
+use crate::server::requests::Open;
 use crate::server::session::{Phase, Session, error_message};
 use crate::time::Instant;
 
@@ -64,10 +65,12 @@ impl Session {
                 }
                 match jsonrpc::parse(bytes, self.config.limits.max_json_depth) {
                     Ok(message) => self.message(from, facts.as_ref(), principal, message, now),
-                    Err(fault) => self.fault(from, fault),
+                    Err(fault) => self.fault(from, &principal, fault),
                 }
             }
-            Frame::TooLong { id, has_method, len } => self.too_long(from, id, has_method, len),
+            Frame::TooLong { id, has_method, len } => {
+                self.too_long(from, &principal, id, has_method, len);
+            }
         }
     }
 
@@ -84,7 +87,7 @@ impl Session {
         let limits = &self.config.limits;
         let batch = match jsonrpc::parse_batch(frame, limits.max_json_depth) {
             Ok(batch) => batch,
-            Err(fault) => return self.fault(from, fault),
+            Err(fault) => return self.fault(from, principal, fault),
         };
         // One frame must not make more events and answers than the queues are meant to hold.
         let limit = limits.max_queued_events;
@@ -99,7 +102,7 @@ impl Session {
             }
             match element {
                 Ok(message) => self.message(from, None, principal.clone(), message, now),
-                Err(fault) => self.fault(from, fault),
+                Err(fault) => self.fault(from, principal, fault),
             }
         }
         self.end_batch(from);
@@ -228,9 +231,10 @@ impl Session {
         };
         let named = self.requests.find(from, &id).or_else(|| {
             // Where each exchange has a stream of its own, a cancel comes on another than the request. Only a
-            // session has ids that mean something there.
+            // session has ids that mean something there, and only those of its own requests.
             let elsewhere = from != Origin::Stream && self.legacy_for(principal).is_some();
-            self.requests.find_anywhere(&id).filter(|_| elsewhere)
+            let of_session = |open: &Open| open.revision.era() == Era::Legacy && open.principal == *principal;
+            self.requests.find_anywhere(&id, of_session).filter(|_| elsewhere)
         });
         let own = |handle: &u64| self.requests.get(*handle).is_some_and(|open| open.principal == *principal);
         if let Some(handle) = named.filter(own) {
@@ -262,7 +266,7 @@ impl Session {
 
     /// A line that is no message. A request's sender is told, a notification's is not; an answer ends what it
     /// answers.
-    fn fault(&mut self, from: Origin, fault: Fault) {
+    fn fault(&mut self, from: Origin, principal: &Principal, fault: Fault) {
         self.junk_in_row += 1;
         let id = fault.id.clone();
         let answers = matches!(
@@ -271,7 +275,7 @@ impl Session {
         );
         if answers
             && let Some(id) = &id
-            && self.peer_answer_unusable(id, Violation::Malformed(fault.clone()))
+            && self.peer_answer_unusable(principal, id, Violation::Malformed(fault.clone()))
         {
             return self.end_exchange(from, 202);
         }
@@ -301,10 +305,17 @@ impl Session {
     }
 
     /// A message that was skipped because of its length.
-    fn too_long(&mut self, from: Origin, id: Option<RequestId>, has_method: bool, len: u64) {
+    fn too_long(
+        &mut self,
+        from: Origin,
+        principal: &Principal,
+        id: Option<RequestId>,
+        has_method: bool,
+        len: u64,
+    ) {
         let limit = self.config.limits.max_message_bytes;
         match id {
-            Some(id) if !has_method && self.peer_answer_too_long(&id, len, limit) => {
+            Some(id) if !has_method && self.peer_answer_too_long(principal, &id, len, limit) => {
                 return self.end_exchange(from, 202);
             }
             Some(id) if has_method => {

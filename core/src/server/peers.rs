@@ -116,17 +116,30 @@ impl Session {
     }
 
     /// The client's answer is no message. False: it answers nothing that is open.
-    pub(super) fn peer_answer_unusable(&mut self, id: &RequestId, violation: Violation) -> bool {
-        self.end_if_open(id, PeerOutcome::Invalid(violation))
+    pub(super) fn peer_answer_unusable(
+        &mut self,
+        principal: &Principal,
+        id: &RequestId,
+        violation: Violation,
+    ) -> bool {
+        self.end_if_open(principal, id, PeerOutcome::Invalid(violation))
     }
 
     /// The client's answer was skipped because of its length. False: it answers nothing that is open.
-    pub(super) fn peer_answer_too_long(&mut self, id: &RequestId, len: u64, limit: usize) -> bool {
-        self.end_if_open(id, PeerOutcome::TooLarge { len, limit })
+    pub(super) fn peer_answer_too_long(
+        &mut self,
+        principal: &Principal,
+        id: &RequestId,
+        len: u64,
+        limit: usize,
+    ) -> bool {
+        self.end_if_open(principal, id, PeerOutcome::TooLarge { len, limit })
     }
 
-    fn end_if_open(&mut self, id: &RequestId, outcome: PeerOutcome) -> bool {
-        let number = number(id).filter(|number| self.peers.open.contains_key(number));
+    fn end_if_open(&mut self, principal: &Principal, id: &RequestId, outcome: PeerOutcome) -> bool {
+        let theirs =
+            |number: &u64| self.peers.open.get(number).is_some_and(|waiting| waiting.principal == *principal);
+        let number = number(id).filter(theirs);
         if let Some(number) = number {
             self.ended(number, outcome);
         }

@@ -99,9 +99,9 @@ impl Requests {
         likely.into_iter().find(|handle| self.get(*handle).is_some_and(is_it))
     }
 
-    /// The oldest open request of this id on any stream.
-    pub(super) fn find_anywhere(&self, id: &RequestId) -> Option<u64> {
-        self.iter().find(|(_, open)| open.id == *id).map(|(handle, _)| handle)
+    /// The oldest open request of this id and kind on any stream.
+    pub(super) fn find_anywhere(&self, id: &RequestId, is_it: impl Fn(&Open) -> bool) -> Option<u64> {
+        self.iter().find(|(_, open)| open.id == *id && is_it(open)).map(|(handle, _)| handle)
     }
 
     fn iter(&self) -> impl Iterator<Item = (u64, &Open)> {
@@ -204,7 +204,7 @@ mod tests {
                 let known = model.iter().find(|(_, o, i)| *o == from && *i == wire).map(|(handle, ..)| *handle);
                 prop_assert_eq!(table.find(from, &wire), known);
                 let anywhere = model.iter().find(|(.., i)| *i == wire).map(|(handle, ..)| *handle);
-                prop_assert_eq!(table.find_anywhere(&wire), anywhere);
+                prop_assert_eq!(table.find_anywhere(&wire, |_| true), anywhere);
                 if what < 3 && known.is_none() {
                     let handle = table.insert(open(from, wire.clone()));
                     prop_assert!(model.last().is_none_or(|(last, ..)| *last < handle), "handles count up");
