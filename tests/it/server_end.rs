@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use sanswire::Machine;
 use sanswire::error::ApiError;
-use sanswire::server::{CloseReason, Event, Reply};
+use sanswire::mcp::types::input::{InputKind, InputRequest};
+use sanswire::server::{CloseReason, Event, LineConnection, Reply};
+use sanswire::{Instant, Machine};
 use sanswire_tests::served::{Rig, config, modern, request};
 use serde_json::{Value, json};
 
@@ -200,7 +201,7 @@ fn events_that_nobody_takes_stop_the_reading() {
 #[test]
 fn settings_out_of_bounds_are_named() {
     use sanswire::server::{Config, LineConnection};
-    let now = sanswire::Instant::ZERO;
+    let now = Instant::ZERO;
     let mut none = Config::new("s", "1");
     none.revisions.clear();
     assert_eq!(LineConnection::new(none, [0; 32], now).unwrap_err().field, "revisions");
@@ -210,4 +211,56 @@ fn settings_out_of_bounds_are_named() {
     let mut none = Config::new("s", "1");
     none.limits.max_in_flight = 0;
     assert_eq!(LineConnection::new(none, [0; 32], now).unwrap_err().field, "max_in_flight");
+}
+
+#[test]
+fn a_clock_that_goes_back_does_not_cut_the_flush_short() {
+    // An instant earlier than the last one counts as the last one.
+    let seconds = |n: u64| Instant::from_millis(n * 1000);
+    for earlier in [1, 100] {
+        let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
+        machine.handle_input(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(100));
+        machine.close(seconds(earlier));
+        assert_eq!(machine.poll_timeout(), Some(seconds(102)));
+        machine.handle_timeout(seconds(100));
+        assert!(!machine.transmit().is_empty());
+        machine.handle_timeout(seconds(102));
+        assert!(machine.transmit().is_empty());
+        machine.handle_timeout(seconds(1));
+        assert_eq!(machine.poll_event(), Some(Event::Closed(CloseReason::Local)));
+    }
+}
+
+#[test]
+fn a_later_end_does_not_put_off_an_earlier_one() {
+    let seconds = |n: u64| Instant::from_millis(n * 1000);
+    let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
+    machine.handle_input(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(1));
+    machine.handle_eof(seconds(1));
+    machine.shutdown(Duration::from_secs(3600), seconds(1));
+    assert_eq!(machine.poll_timeout(), Some(seconds(11)));
+    let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
+    machine.catalog_mut().tool(&sanswire_tests::served::raw(&json!({"name": "a"}))).unwrap();
+    let call = modern(1, "tools/call", json!({"name": "a"}));
+    machine.handle_input(format!("{call}\n{}\n", request(2, "ping", json!({}))).as_bytes(), seconds(1));
+    machine.shutdown(Duration::from_secs(5), seconds(1));
+    machine.shutdown(Duration::from_secs(3600), seconds(1));
+    machine.handle_timeout(seconds(6));
+    assert_eq!(machine.poll_timeout(), Some(seconds(8)), "what the answers have to leave");
+}
+
+#[test]
+fn nothing_is_asked_once_no_answer_can_come() {
+    for shuts_down in [false, true] {
+        let mut rig = Rig::new(config());
+        rig.initialize("2025-11-25", json!({"roots": {}}));
+        let call = rig.report(request(2, "tools/call", json!({"name": "a"})));
+        if shuts_down {
+            rig.side.machine.shutdown(Duration::from_secs(5), rig.now);
+        }
+        rig.side.machine.handle_eof(rig.now);
+        let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+        let asked = rig.side.machine.request_input(call.request, &roots, rig.now);
+        assert_eq!(asked, Err(ApiError::NotReady));
+    }
 }

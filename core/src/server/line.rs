@@ -164,7 +164,7 @@ impl LineConnection {
 
     /// Ends the connection once what is open is answered, or after `drain`; see [`Session::shutdown`].
     pub fn shutdown(&mut self, drain: Duration, now: Instant) {
-        self.drain_until = Some(now.saturating_add(drain));
+        self.drain_for(drain, now);
         self.session.shutdown(drain, now);
         self.carry_out(now);
     }
@@ -180,6 +180,12 @@ impl LineConnection {
     /// next one. Does nothing if a view of them is held elsewhere.
     pub fn recycle(&mut self, params: RawJson) {
         self.decoder.recycle(params.into_frame());
+    }
+
+    /// The end is near: what waits may leave for so long, or until an earlier end.
+    fn drain_for(&mut self, drain: Duration, now: Instant) {
+        let until = self.session.clock.advance(now).saturating_add(drain);
+        self.drain_until = Some(self.drain_until.map_or(until, |earlier| earlier.min(until)));
     }
 
     fn check_room(&self) -> Result<(), ApiError> {
@@ -218,6 +224,7 @@ impl LineConnection {
     /// Everything that came was looked at, or its time is over: what was admitted may finish until the drain ends.
     fn end_of_input(&mut self, now: Instant) {
         self.told_end = true;
+        let now = self.session.clock.advance(now);
         let left = self.drain_until.map_or(Duration::ZERO, |until| until.saturating_since(now));
         self.session.end_of_input(left, now);
     }
@@ -231,6 +238,7 @@ impl LineConnection {
         }
         self.session.set_outbound(self.outbox.len());
         if self.flush_until.is_none() && self.session.close_reason().is_some() {
+            let now = self.session.clock.advance(now);
             let patience = now.saturating_add(self.session.config().limits.close_flush);
             self.flush_until = self.drain_until.max(Some(patience));
         }
@@ -254,7 +262,7 @@ impl Machine for LineConnection {
             return;
         }
         self.input_ended = true;
-        self.drain_until = Some(now.saturating_add(self.session.config().limits.drain));
+        self.drain_for(self.session.config().limits.drain, now);
         self.decoder.handle_eof();
         self.pump(now);
     }
@@ -268,6 +276,7 @@ impl Machine for LineConnection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        let now = self.session.clock.advance(now);
         self.session.handle_timeout(now);
         if self.unseen_until().is_some_and(|until| until <= now) {
             self.end_of_input(now);

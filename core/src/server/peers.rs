@@ -67,7 +67,7 @@ impl Session {
         }
         if !self.legacy.as_ref().is_some_and(|legacy| legacy.initialized)
             || !matches!(self.phase, Phase::Open | Phase::Draining(..))
-            || self.input_over()
+            || self.input_ended
         {
             return Err(ApiError::NotReady);
         }
@@ -87,11 +87,6 @@ impl Session {
         }
         self.send(to, message, false);
         Ok(PeerRequestHandle(id))
-    }
-
-    /// Whether no answer can come any more.
-    fn input_over(&self) -> bool {
-        matches!(&self.phase, Phase::Draining(_, reason) if *reason == super::event::CloseReason::Eof)
     }
 
     /// The client answered. False: nothing that was asked of it.

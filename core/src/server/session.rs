@@ -47,6 +47,8 @@ pub struct Session {
     pub(super) junk_in_row: u32,
     /// A batch from here is being gone through: nothing on it is the last yet.
     pub(super) in_batch: Option<Origin>,
+    /// Nothing more comes from the client, however the session came to its end.
+    pub(super) input_ended: bool,
     effects: VecDeque<Effect>,
     effect_bytes: usize,
     /// Bytes that wait in the link below.
@@ -88,6 +90,7 @@ impl Session {
             stats: Stats::default(),
             junk_in_row: 0,
             in_batch: None,
+            input_ended: false,
             effects: VecDeque::new(),
             effect_bytes: 0,
             outbound: 0,
@@ -194,6 +197,7 @@ impl Session {
     /// As [`handle_eof`](Self::handle_eof), with another time to drain.
     pub(super) fn end_of_input(&mut self, drain: Duration, now: Instant) {
         let now = self.clock.advance(now);
+        self.input_ended = true;
         self.lose_asks();
         self.drain(drain, CloseReason::Eof, now);
     }
