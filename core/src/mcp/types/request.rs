@@ -105,7 +105,6 @@ impl Complete {
     }
 
     /// All parts, checked; only the reference is copied.
-    #[expect(clippy::type_complexity, reason = "the parts of one type, used twice")]
     pub(crate) fn parts(
         view: JsonRef<'_>,
     ) -> Result<(CompletionRef, JsonStr<'_>, JsonStr<'_>, Option<JsonRef<'_>>), Flaw> {
