@@ -8,7 +8,8 @@ use sanswire_std::sanswire::mcp::Method;
 use sanswire_std::{Client, Closer, ConnectError, Ended, StopLadder};
 
 use crate::common::{
-    LONG, PLAIN, child, connect, eventually, no_options, options, raw, runs, shell, tool, trials, within,
+    LONG, PLAIN, child, connect, eventually, kill, no_options, options, raw, runs, shell, tool, trials,
+    within,
 };
 
 trials!(
@@ -167,7 +168,13 @@ fn a_closer_ends_what_is_being_opened_what_is_open_and_what_would_be() {
     let pid: u32 = std::fs::read_to_string(&path).unwrap().trim().parse().unwrap();
     let _ = std::fs::remove_file(&path);
     within(LONG, || closer.close());
-    assert!(!runs(open) && !runs(pid));
+    assert!(!runs(open));
+    // Behind a launcher: without process groups it is told by the end of its stdin, which this one does not read.
+    if PLAIN {
+        kill(pid);
+    } else {
+        assert!(!runs(pid));
+    }
     assert_eq!(client.is_closed(), Some(CloseReason::Local));
     for error in [opening.join().unwrap().unwrap_err(), {
         within(LONG, || Client::connect(&child(&["silent"]), options).unwrap_err())
