@@ -9,7 +9,7 @@ use sanswire_tests::seed::each_seed;
 #[test]
 fn every_accepted_request_ends_once_whatever_happens_on_a_stream() {
     // Golden rules 1 and 4. P-005 P-117 P-287 P-285 P-022
-    // What it answers: P-010 P-011 P-024 P-027 P-029
+    // What it answers: P-010 P-011 P-024 P-025 P-027 P-029 P-030
     each_seed(600, |seed| chaos::torment(&mut chaos::client(On::Line, seed), seed));
 }
 

@@ -61,6 +61,7 @@ fn what_does_not_end_is_cancelled_at_the_limit() {
 
 #[test]
 fn the_end_of_an_idle_client_is_the_end_at_once() {
+    // P-127
     let mut rig = Rig::legacy(config(), "2025-11-25");
     rig.end();
     assert_eq!(rig.closed(), Some(CloseReason::Eof));

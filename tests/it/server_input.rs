@@ -215,7 +215,7 @@ fn a_session_is_asked_by_requests_of_our_own() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_at_once() {
-    // P-021 P-089 P-312 P-404
+    // P-021 P-089 P-121 P-312 P-404
     let (mut rig, reported) = session("2025-11-25", json!({"roots": {}}));
     let error = rig.request_input(reported.request, &form()).unwrap_err();
     assert_eq!(error, ApiError::MissingCapability { kind: InputKind::ElicitForm });

@@ -198,6 +198,7 @@ fn answer_in_session(pair: &mut Talk, revision: Revision) {
 
 #[test]
 fn every_revision_can_do_all_it_has() {
+    // P-023
     for revision in Revision::ALL {
         let mut pair = talk(Start::Pinned(revision), &Revision::ALL, [Shape::default(), Shape::default()], 1);
         tour(&mut pair);

@@ -109,7 +109,7 @@ fn expected(lines: &[Vec<u8>]) -> (BTreeMap<String, usize>, usize) {
 
 #[test]
 fn every_reported_request_gets_one_reply_or_was_cancelled() {
-    // Golden rule 2, and no reply but to what was asked: P-007.
+    // Golden rule 2, and no reply but to what was asked: P-007. All it writes are messages: P-116.
     each_seed(300, |seed| {
         let mut rng = Rng::new(seed);
         let mut rig = rig(|config| config.limits.max_in_flight = 6);
