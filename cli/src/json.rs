@@ -1,14 +1,10 @@
 //! JSON of our own making, and JSON for people to read.
 
-use sanswire::jsonrpc::{JsonRef, Kind, MAX_DEPTH, ObjectWriter, RawJson};
+use sanswire::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson};
 
 /// An object that `write` fills.
 pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter<'_>)) -> RawJson {
-    let mut out = Vec::new();
-    let mut w = ObjectWriter::begin(&mut out);
-    write(&mut w);
-    w.end();
-    RawJson::parse(out.into(), MAX_DEPTH).unwrap_or_else(|_| RawJson::empty_object())
+    RawJson::object(write)
 }
 
 /// A member that is there and not `null`.

@@ -43,6 +43,7 @@ mod notices;
 mod options;
 mod os;
 mod pending;
+mod serve;
 mod shared;
 mod stderr;
 mod tap;
@@ -56,3 +57,6 @@ pub use exit::{Ended, Exit};
 pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};
+pub use serve::{
+    Application, AskError, BuildError, Builder, Call, IntoReply, Json, ServeError, Server, Stopper, ToolError,
+};

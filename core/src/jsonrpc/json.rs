@@ -157,8 +157,9 @@ impl RawJson {
         Self::whole(Bytes::copy_from_slice(value.as_bytes()))
     }
 
-    /// An object of our own making.
-    pub(crate) fn object(write: impl FnOnce(&mut super::ObjectWriter<'_>)) -> Self {
+    /// The object that `write` fills: well formed by construction, not checked again. One allocation, doubled while it
+    /// does not fit.
+    pub fn object(write: impl FnOnce(&mut super::ObjectWriter<'_>)) -> Self {
         // Most are a name and a few arguments: one allocation, and none to shrink it.
         let mut out = alloc::vec::Vec::with_capacity(128);
         super::ObjectWriter::object_into(&mut out, write);

@@ -1,0 +1,142 @@
+//! What a handler sees of the request it works on.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use sanswire::error::ApiError;
+use sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::mcp::Method;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::mcp::types::log::LogLevel;
+use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
+
+use crate::serve::driver::Driver;
+
+/// One request, as the driver hands it out.
+pub(crate) struct Job {
+    pub(crate) request: RequestHandle,
+    pub(crate) method: Method,
+    pub(crate) params: RawJson,
+    pub(crate) context: Box<Context>,
+    pub(crate) cancel: Arc<Cancel>,
+}
+
+/// Whether a request is still wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Cancel {
+    cancelled: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Cancel {
+    pub(crate) fn set(&self) {
+        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    fn is_set(&self) -> bool {
+        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, patience: Duration) -> bool {
+        let guard = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(guard, patience, |cancelled| !*cancelled);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// The request that a handler works on: what was asked, by whom, and the way to tell or ask the client meanwhile.
+pub struct Call<'a> {
+    driver: &'a Driver,
+    job: &'a Job,
+}
+
+impl std::fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("method", &self.job.method).finish_non_exhaustive()
+    }
+}
+
+/// Why a question to the client has no answer yet, or never will.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The question leaves with this run's end: pass this up, and the handler runs again once the answer came
+    /// (2026-07-28).
+    Suspended,
+    /// The client did not declare that it can be asked this.
+    Undeclared,
+    /// The client failed to ask, or did not answer in time.
+    Failed(PeerOutcome),
+    /// The question cannot be put.
+    Refused(ApiError),
+}
+
+impl<'a> Call<'a> {
+    pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
+        Self { driver, job }
+    }
+
+    /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...
+    #[must_use]
+    pub const fn method(&self) -> &Method {
+        &self.job.method
+    }
+
+    /// All parameters, `_meta` included: an object that has what the method needs.
+    #[must_use]
+    pub const fn params(&self) -> &RawJson {
+        &self.job.params
+    }
+
+    /// The arguments of a tool or prompt, if any were sent.
+    #[must_use]
+    pub fn arguments(&self) -> Option<JsonRef<'_>> {
+        self.job.params.view().get("arguments").filter(|arguments| !arguments.is_null())
+    }
+
+    /// What is known of the asker.
+    #[must_use]
+    pub const fn context(&self) -> &Context {
+        &self.job.context
+    }
+
+    /// Whether nobody waits for the answer any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.job.cancel.is_set()
+    }
+
+    /// Sleeps, but no longer than the call is wanted. Whether it was cancelled.
+    pub fn sleep(&self, patience: Duration) -> bool {
+        self.job.cancel.wait(patience)
+    }
+
+    /// Tells how far the work is. Nothing is sent to a client that did not ask for it.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if self.job.context.wants_progress {
+            let message = message.map(Into::into);
+            self.driver.notify(self.job, &Notice::Progress { progress, total, message });
+        }
+    }
+
+    /// Sends a log message, if the client wants any of this level.
+    pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) {
+        if self.job.context.log_level.is_some_and(|least| least <= level) {
+            let logger = logger.map(Into::into);
+            self.driver.notify(self.job, &Notice::Log { level, logger, data: data.clone() });
+        }
+    }
+
+    /// Asks the client for input. What comes back is its result: for an elicitation an object with `action` and
+    /// `content`.
+    ///
+    /// # Errors
+    /// As [`AskError`] says. Pass [`AskError::Suspended`] up at once.
+    pub fn ask(&self, _key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
+        match self.driver.ask(self.job, request).map_err(AskError::Refused)? {
+            PeerOutcome::Result(result) => Ok(result),
+            other => Err(AskError::Failed(other)),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A server, apart from its connections.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use sanswire::Instant;
+use sanswire::error::ConfigError;
+use sanswire::server::{Catalog, Config, LineConnection, ListKind};
+
+use crate::serve::application::Application;
+use crate::serve::builder::Builder;
+use crate::serve::driver::Driver;
+
+/// A server: what it lists and how it answers, for any number of connections. Clones share it.
+#[derive(Clone)]
+pub struct Server {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    config: Config,
+    catalog: Mutex<Arc<Catalog>>,
+    application: Box<dyn Application>,
+    drivers: Mutex<Vec<Weak<Driver>>>,
+}
+
+/// Why a server could not serve.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A limit in the configuration is out of bounds.
+    Config(ConfigError),
+    /// The system gave no thread, descriptor or random bytes.
+    System(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => write!(f, "the configuration is not usable: {error}"),
+            Self::System(error) => write!(f, "the system could not provide what serving needs ({error})"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("server", &self.inner.config.server).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Begins a server of this name and version, made of closures.
+    #[must_use]
+    pub fn builder(name: &str, version: &str) -> Builder {
+        Builder::new(name, version)
+    }
+
+    /// A server made of an application of its own.
+    #[must_use]
+    pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
+        let inner = Inner {
+            config,
+            catalog: Mutex::new(Arc::new(catalog)),
+            application: Box::new(application),
+            drivers: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Serves one client over standard input and output, until it ends its output or a [`Stopper`] says so.
+    ///
+    /// # Errors
+    /// [`ServeError`] says what was missing. How a client behaves is no error.
+    pub fn serve_stdio(&self) -> Result<(), ServeError> {
+        let driver = Arc::new(Driver::new(Arc::clone(&self.inner)).map_err(ServeError::Config)?);
+        self.inner.lock_drivers().push(Arc::downgrade(&driver));
+        driver.run_stdio().map_err(ServeError::System)
+    }
+
+    /// What ends this server's connections from another thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper { inner: Arc::clone(&self.inner) }
+    }
+
+    /// Changes what is listed, and tells the clients.
+    pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+        {
+            let mut catalog = self.inner.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+            change(Arc::make_mut(&mut catalog));
+        }
+        self.inner.drivers().iter().for_each(|driver| driver.list_changed(kind));
+    }
+
+    /// Tells the clients that watch it that a resource changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.inner.drivers().iter().for_each(|driver| driver.resource_updated(uri));
+    }
+}
+
+/// Ends a server's connections from another thread, or from what watches for signals.
+#[derive(Clone)]
+pub struct Stopper {
+    inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Stopper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stopper")
+    }
+}
+
+impl Stopper {
+    /// Takes nothing new; what is under way may finish within [`Limits::drain`](sanswire::limits::Limits::drain).
+    pub fn stop(&self) {
+        self.inner.drivers().iter().for_each(|driver| driver.stop());
+    }
+}
+
+impl Inner {
+    pub(crate) fn application(&self) -> &dyn Application {
+        &*self.application
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The machine of a new connection.
+    pub(crate) fn connection(&self, now: Instant) -> Result<LineConnection, ConfigError> {
+        let mut machine = LineConnection::new(self.config.clone(), seed(), now)?;
+        machine.set_catalog(self.catalog());
+        Ok(machine)
+    }
+
+    fn lock_drivers(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Driver>>> {
+        self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn drivers(&self) -> Vec<Arc<Driver>> {
+        let mut drivers = self.lock_drivers();
+        drivers.retain(|driver| driver.strong_count() > 0);
+        drivers.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// Random bytes of std's: each hasher state has keys that the system drew.
+fn seed() -> [u8; 32] {
+    use std::hash::{BuildHasher as _, RandomState};
+    let mut seed = [0; 32];
+    for (n, chunk) in seed.chunks_exact_mut(8).enumerate() {
+        chunk.copy_from_slice(&RandomState::new().hash_one(n).to_ne_bytes());
+    }
+    seed
+}
