@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -113,8 +112,7 @@ impl Driver {
 
     fn work(self: &Arc<Self>, job: &Job) {
         let call = Call::new(self, job);
-        let reply = catch_unwind(AssertUnwindSafe(|| self.server.application().handle(&call)))
-            .unwrap_or_else(|_| internal_error("the handler failed"));
+        let reply = self.server.answer(&call);
         let mut state = self.lock();
         if state.open.remove(&job.request).is_some()
             && state.machine.respond(job.request, &reply, self.now()).is_err()

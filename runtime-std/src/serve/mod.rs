@@ -8,6 +8,7 @@
 //!                                       └─ Router: the closures that a Builder was given
 //! ```
 
+mod answer;
 mod application;
 mod builder;
 mod call;

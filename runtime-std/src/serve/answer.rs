@@ -1,0 +1,33 @@
+//! What stands between the driver and the application: every request is answered here, whatever its handler does.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use sanswire::jsonrpc::ErrorObject;
+use sanswire::mcp::codes;
+use sanswire::server::Reply;
+
+use crate::serve::call::Call;
+use crate::serve::server::Inner;
+
+impl Inner {
+    /// The answer to a request. Never unwinds.
+    pub(crate) fn answer(&self, call: &Call<'_>) -> Reply {
+        caught(|| self.application().handle(call)).unwrap_or_else(|| {
+            // What a panic says is for the log, which std's hook has written, and not for the client.
+            Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, "the handler failed"))
+        })
+    }
+}
+
+/// Runs the embedder's code; `None` if it panicked.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(discard).ok()
+}
+
+/// What was thrown may itself panic when it is dropped; then it is kept for ever.
+fn discard(thrown: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
+        std::mem::forget(again);
+    }
+}
