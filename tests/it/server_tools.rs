@@ -268,8 +268,9 @@ fn a_long_result_is_copied_as_it_is_without_line_breaks() {
 
 #[test]
 fn errors_have_the_code_of_the_requests_revision() {
-    // P-029 P-343 P-344 P-346 P-024 P-027
-    let mut rig = Rig::legacy(config(), "2025-11-25");
+    // P-029 P-343 P-344 P-346 P-347 P-024 P-027
+    let mut rig = Rig::new(config());
+    rig.initialize("2025-11-25", json!({"elicitation": {"url": {}}}));
     rig.side.machine.catalog_mut().resource(&raw(&json!({"uri": "x:y", "name": "r"}))).unwrap();
     let gone = Reply::resource_not_found("x:z");
     for (message, code) in [
@@ -279,7 +280,10 @@ fn errors_have_the_code_of_the_requests_revision() {
         let error = rig.answered(message, &gone)["error"].clone();
         assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(code), &json!("x:z")));
     }
-    let url_needed = Reply::Error(ErrorObject::new(-32042, "go there first"));
+    let go = json!({"mode": "url", "message": "m", "url": "https://a/", "elicitationId": "e"});
+    let mut url_needed = ErrorObject::new(-32042, "go there first");
+    url_needed.data = Some(raw(&json!({"elicitations": [go]})));
+    let url_needed = Reply::Error(url_needed);
     let modern_call = rig.report(modern(3, "tools/call", json!({"name": "a"})));
     assert!(rig.respond(modern_call.request, &url_needed).is_err(), "2025-11-25 alone knows it");
     let legacy_call = rig.report(call(4, "a"));
@@ -329,7 +333,7 @@ fn other_calls_are_checked_before_they_are_reported() {
         if good {
             let reported = rig.report(request(1, method, params.clone()));
             assert_eq!((reported.method.as_str(), &reported.params), (method, &params));
-            rig.respond(reported.request, &complete(&json!({}))).unwrap();
+            rig.respond(reported.request, &complete(&json!({"messages": []}))).unwrap();
             assert!(rig.one().get("result").is_some());
         } else {
             assert_eq!(rig.refused(request(1, method, params.clone())), -32602, "{method} {params}");

@@ -53,18 +53,6 @@ impl<'a> Cursor<'a> {
         !over
     }
 
-    /// How far it is.
-    #[inline]
-    pub(crate) const fn place(&self) -> usize {
-        self.at
-    }
-
-    /// The value that was gone through since `place`.
-    #[inline]
-    pub(crate) fn since(&self, place: usize) -> JsonRef<'a> {
-        JsonRef::trusted(self.bytes.get(place..self.at).unwrap_or_default())
-    }
-
     /// The value here, to stand behind it.
     #[inline]
     pub(crate) fn value(&mut self) -> JsonRef<'a> {

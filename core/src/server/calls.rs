@@ -9,7 +9,7 @@ use crate::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson, RequestId, finish_lin
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::types::prompt::PromptArgument;
-use crate::mcp::types::request::{Complete, CompletionRef, GetPrompt, is_uri};
+use crate::mcp::types::request::{Complete, CompletionRef, GetPrompt, climbs, is_uri};
 use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::catalog::ListKind;
 use crate::server::config::UnknownTool;
@@ -52,15 +52,24 @@ impl Refusal {
 pub(super) struct Admitted {
     context: Box<Context>,
     progress_token: Option<RequestId>,
+    checked: Checked,
+}
+
+/// What the check of a request found.
+#[derive(Debug, Default)]
+struct Checked {
+    /// The address of a subscription.
     uri: Option<Box<str>>,
+    /// What the tool's structured results look like.
+    output_schema: Option<RawJson>,
 }
 
 impl Session {
     /// Checks a request that only the application can answer.
     pub(super) fn admit(&mut self, asked: &Asked, params: &Params<'_>, asker: Asker) -> Option<Admitted> {
         let modern = asker.revision.era() == Era::Modern;
-        let uri = match self.check(asked, params) {
-            Ok(uri) => uri,
+        let checked = match self.check(asked, params) {
+            Ok(checked) => checked,
             Err(Refusal::Error(code, message)) => {
                 let status = if modern && code == codes::METHOD_NOT_FOUND { 404 } else { 200 };
                 self.refuse_with(asked, code, &message, None, status);
@@ -92,12 +101,12 @@ impl Session {
             round,
             client: asker.client,
         };
-        Some(Admitted { context: Box::new(context), progress_token, uri })
+        Some(Admitted { context: Box::new(context), progress_token, checked })
     }
 
     /// Enters a request in the table, and reports it.
     pub(super) fn enter(&mut self, asked: Asked, admitted: Admitted) {
-        let Admitted { context, progress_token, uri } = admitted;
+        let Admitted { context, progress_token, checked } = admitted;
         let handle = self.requests.insert(Open {
             origin: asked.from,
             id: asked.id,
@@ -108,7 +117,8 @@ impl Session {
             progress_token,
             progress: f64::NEG_INFINITY,
             log_level: context.log_level,
-            uri,
+            uri: checked.uri,
+            output_schema: checked.output_schema,
             asks: 0,
         });
         self.events.push(Event::Request {
@@ -119,16 +129,17 @@ impl Session {
         });
     }
 
-    /// Whether the application can answer this. Gives the address of a subscription.
-    fn check(&self, asked: &Asked, params: &Params<'_>) -> Result<Option<Box<str>>, Refusal> {
+    /// Whether the application can answer this.
+    fn check(&self, asked: &Asked, params: &Params<'_>) -> Result<Checked, Refusal> {
+        let mut checked = Checked::default();
         match asked.method {
-            Method::ToolsCall => self.check_tool(&asked.principal, params).map(|()| None),
-            Method::PromptsGet => self.check_prompt(&asked.params).map(|()| None),
+            Method::ToolsCall => checked.output_schema = self.check_tool(&asked.principal, params)?,
+            Method::PromptsGet => self.check_prompt(&asked.params)?,
             Method::ResourcesRead => {
                 if !self.has_resources() {
                     return Err(Refusal::method());
                 }
-                uri(params).map(|_| None)
+                uri(params)?;
             }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
                 if !self.has_resources() || !self.config.capabilities.subscribe {
@@ -148,17 +159,18 @@ impl Session {
                         "too many resources are watched".into(),
                     ));
                 }
-                Ok(Some(uri.as_ref().into()))
+                checked.uri = Some(uri.as_ref().into());
             }
-            Method::CompletionComplete => self.check_completion(&asked.params).map(|()| None),
-            _ => Err(Refusal::method()),
+            Method::CompletionComplete => self.check_completion(&asked.params)?,
+            _ => return Err(Refusal::method()),
         }
+        Ok(checked)
     }
 
-    /// The shape of the arguments is checked; what is in them is for the tool to judge.
+    /// The shape of the arguments is checked; what is in them is for the tool to judge. Gives its output schema.
     ///
     /// Spec: MCP server/tools, "Error Handling".
-    fn check_tool(&self, principal: &Principal, params: &Params<'_>) -> Result<(), Refusal> {
+    fn check_tool(&self, principal: &Principal, params: &Params<'_>) -> Result<Option<RawJson>, Refusal> {
         if !self.has_tools() {
             return Err(Refusal::method());
         }
@@ -166,13 +178,11 @@ impl Session {
         if params.arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return Err(Refusal::params("arguments must be an object"));
         }
-        if self.shows_tool(principal, &name) { Ok(()) } else { Err(Refusal::NoTool(bounded(&name))) }
-    }
-
-    /// Whether this principal may see and call a tool, and there is one.
-    fn shows_tool(&self, principal: &Principal, name: &str) -> bool {
-        self.catalog.list(ListKind::Tools).contains(name)
-            && self.config.tool_filter.as_ref().is_none_or(|filter| filter.shows(principal, name))
+        let shown = self.config.tool_filter.as_ref().is_none_or(|filter| filter.shows(principal, &name));
+        match self.catalog.list(ListKind::Tools).entry(&name).filter(|_| shown) {
+            Some(tool) => Ok(tool.output_schema.clone()),
+            None => Err(Refusal::NoTool(bounded(&name))),
+        }
     }
 
     /// No such tool, or not for this principal: the answer is the same.
@@ -312,7 +322,13 @@ fn notification(method: &Method, params: impl Fn(&mut ObjectWriter<'_>)) -> allo
 /// The address a request is about.
 fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, Refusal> {
     let uri = text(params.uri).ok_or(Refusal::params("uri must be a string"))?;
-    if is_uri(&uri) { Ok(uri) } else { Err(Refusal::params("uri must be an address with a scheme")) }
+    if !is_uri(&uri) {
+        return Err(Refusal::params("uri must be an address with a scheme"));
+    }
+    if climbs(&uri) {
+        return Err(Refusal::params("uri must not lead out of its folder"));
+    }
+    Ok(uri)
 }
 
 /// What an earlier round left, where the method has rounds.

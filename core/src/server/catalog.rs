@@ -11,6 +11,7 @@ use crate::mcp::types::page::{ListItem, SetAsideReason};
 use crate::mcp::types::prompt::Prompt;
 use crate::mcp::types::resource::{Resource, ResourceTemplate};
 use crate::mcp::types::tool::Tool;
+use crate::server::publish;
 
 /// What a server lists. Cheap to share: give all sessions of an endpoint the same.
 ///
@@ -71,11 +72,14 @@ impl Catalog {
     /// `execution` is dropped, since tasks are not served.
     ///
     /// # Errors
-    /// Why it cannot be offered (no name, an input schema that refers outside of itself); the catalog is unchanged.
+    /// Why it cannot be offered; the catalog is unchanged. It has no name, or one that is not made of 1 to 128 of
+    /// `A-Z a-z 0-9 _ - .`; or a schema of it is in no dialect that is known (2020-12, which is meant where none is
+    /// said; 2019-09; drafts 4, 6 and 7), or refers to what it does not contain.
     ///
-    /// Spec: MCP server/tools; schema, `Tool`.
+    /// Spec: MCP server/tools, "Tool Names"; schema, `Tool`; basic, "JSON Schema Usage".
     pub fn tool(&mut self, definition: &RawJson) -> Result<(), SetAsideReason> {
         let tool = Tool::read(definition.clone())?;
+        publish::check_tool(&tool)?;
         let schema = tool.effective_input_schema();
         let raw = RawJson::object(|w| {
             let mut written = false;
@@ -98,9 +102,12 @@ impl Catalog {
     /// Defines a resource.
     ///
     /// # Errors
-    /// Why it cannot be offered: it has no address or no name.
+    /// Why it cannot be offered: it has no address or no name, or its address is none by RFC 3986.
+    ///
+    /// Spec: MCP server/resources, "Common URI Schemes".
     pub fn resource(&mut self, definition: &RawJson) -> Result<(), SetAsideReason> {
         let resource = Resource::read(definition.clone())?;
+        publish::check_uri(resource.uri())?;
         self.resources.put(resource.uri(), without_nulls(definition));
         Ok(())
     }
@@ -172,21 +179,32 @@ impl Catalog {
     }
 }
 
+/// A definition in its list.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    key: String,
+    raw: RawJson,
+    /// Of a tool: what its structured results look like.
+    pub(super) output_schema: Option<RawJson>,
+}
+
 /// Definitions in order, and where each name stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
-    items: Vec<(String, RawJson)>,
+    items: Vec<Entry>,
     places: BTreeMap<String, usize>,
     generation: u64,
 }
 
 impl List {
     fn put(&mut self, key: &str, raw: RawJson) {
+        let output = raw.view().get("outputSchema").and_then(|schema| raw.slice_of(schema));
+        let entry = Entry { key: key.into(), raw, output_schema: output };
         match self.places.get(key).and_then(|place| self.items.get_mut(*place)) {
-            Some(item) => item.1 = raw,
+            Some(item) => *item = entry,
             None => {
                 self.places.insert(key.into(), self.items.len());
-                self.items.push((key.into(), raw));
+                self.items.push(entry);
                 self.generation = mix(self.generation, key);
             }
         }
@@ -198,12 +216,16 @@ impl List {
         for later in self.places.values_mut().filter(|later| **later > place) {
             *later -= 1;
         }
-        self.generation = self.items.iter().fold(0, |generation, (key, _)| mix(generation, key));
+        self.generation = self.items.iter().fold(0, |generation, item| mix(generation, &item.key));
         true
     }
 
+    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.items.get(*self.places.get(key)?)
+    }
+
     pub(super) fn find(&self, key: &str) -> Option<&RawJson> {
-        self.items.get(*self.places.get(key)?).map(|(_, raw)| raw)
+        self.entry(key).map(|item| &item.raw)
     }
 
     pub(super) fn contains(&self, key: &str) -> bool {
@@ -213,7 +235,7 @@ impl List {
     /// The definitions from the `place`th on.
     pub(super) fn from(&self, place: usize) -> impl Iterator<Item = (usize, &str, &RawJson)> {
         let items = self.items.iter().enumerate().skip(place);
-        items.map(|(place, (key, raw))| (place, key.as_str(), raw))
+        items.map(|(place, item)| (place, item.key.as_str(), &item.raw))
     }
 
     pub(super) fn len(&self) -> usize {

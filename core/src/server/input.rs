@@ -7,6 +7,7 @@ use crate::jsonrpc::{JsonRef, Kind, RawJson};
 use crate::mcp::types::input::{InputKind, InputRequest};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::request::is_uri;
+use crate::mcp::types::sampling::{MessagesFault, check_messages};
 use crate::mcp::{Method, Revision, legality};
 
 /// The method that asks for input of this kind.
@@ -19,11 +20,14 @@ pub(super) const fn method(kind: InputKind) -> Method {
 }
 
 /// What the client would have to declare for `request`, if it did not: nothing to do if that is empty.
-pub(super) fn undeclared(request: &InputRequest, declared: &ClientCapabilities) -> ClientCapabilities {
-    let asks = |name| {
-        let params = request.params.as_ref().map(RawJson::view);
-        params.and_then(|params| params.get(name)).is_some_and(|value| !value.is_null())
-    };
+pub(super) fn undeclared(
+    request: &InputRequest,
+    revision: Revision,
+    declared: &ClientCapabilities,
+) -> ClientCapabilities {
+    let params = request.params.as_ref().map(RawJson::view);
+    let member = |name| params.and_then(|params| params.get(name)).filter(|value| !value.is_null());
+    let asks = |name| member(name).is_some();
     let mut missing = ClientCapabilities::default();
     match request.kind {
         InputKind::ElicitForm => missing.elicitation_form = !declared.elicitation_form,
@@ -31,7 +35,12 @@ pub(super) fn undeclared(request: &InputRequest, declared: &ClientCapabilities) 
         InputKind::ListRoots => missing.roots = !declared.roots,
         InputKind::Sample => {
             missing.sampling_tools = !declared.sampling_tools && (asks("tools") || asks("toolChoice"));
-            missing.sampling = !declared.sampling || missing.sampling_tools;
+            // Older revisions have these values as well, and no capability for them.
+            let context = member("includeContext").and_then(JsonRef::str);
+            missing.sampling_context = !declared.sampling_context
+                && revision >= Revision::V2025_11_25
+                && context.is_some_and(|context| !context.eq_str("none"));
+            missing.sampling = !declared.sampling || missing.sampling_tools || missing.sampling_context;
         }
     }
     missing
@@ -43,6 +52,7 @@ pub(super) fn add(to: &mut ClientCapabilities, more: &ClientCapabilities) {
     to.elicitation_url |= more.elicitation_url;
     to.sampling |= more.sampling;
     to.sampling_tools |= more.sampling_tools;
+    to.sampling_context |= more.sampling_context;
     to.roots |= more.roots;
 }
 
@@ -75,9 +85,10 @@ pub(super) fn check(request: &InputRequest, revision: Revision) -> Result<(), Ap
     let why = match request.kind {
         InputKind::ListRoots => None,
         InputKind::Sample => {
-            let messages = member("messages").is_some_and(|messages| messages.kind() == Kind::Array);
+            let messages = member("messages").ok_or(MessagesFault::NotAnArray).and_then(check_messages);
             let bounded = member("maxTokens").is_some_and(|most| most.kind() == Kind::Number);
-            (!messages || !bounded).then_some("a sampling request needs messages and maxTokens")
+            let unbounded = (!bounded).then_some("a sampling request needs maxTokens");
+            messages.err().map(MessagesFault::as_str).or(unbounded)
         }
         InputKind::ElicitForm | InputKind::ElicitUrl if text("message").is_none() => {
             Some("an elicitation needs a message")
@@ -86,14 +97,57 @@ pub(super) fn check(request: &InputRequest, revision: Revision) -> Result<(), Ap
             let schema = member("requestedSchema").is_some_and(|schema| schema.kind() == Kind::Object);
             (!schema).then_some("a form needs a requestedSchema")
         }
-        InputKind::ElicitUrl if !text("url").is_some_and(|url: String| is_uri(&url)) => {
-            Some("an elicitation by URL needs a url")
+        InputKind::ElicitUrl if !text("url").is_some_and(|url: String| is_safe_to_open(&url)) => {
+            Some("an elicitation by URL needs a url: https, or http on this machine")
         }
         // 2026-07-28 has no such id.
         InputKind::ElicitUrl => (revision == Revision::V2025_11_25 && text("elicitationId").is_none())
             .then_some("an elicitation by URL needs an elicitationId"),
     };
     why.map_or(Ok(()), |why| Err(ApiError::BadParams(why)))
+}
+
+/// Whether `data` of -32042 lists what has to be done first, all of it by URL, each with an id.
+///
+/// # Errors
+/// [`ApiError::MissingCapability`], [`ApiError::BadParams`].
+///
+/// Spec: MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error".
+pub(super) fn check_required(data: Option<&RawJson>, declared: &ClientCapabilities) -> Result<(), ApiError> {
+    let kind = InputKind::ElicitUrl;
+    if !declared.elicitation_url {
+        return Err(ApiError::MissingCapability { kind });
+    }
+    let why = "-32042 lists elicitations: each with mode url, message, url and elicitationId";
+    let list = data.and_then(|data| Some((data, data.view().get("elicitations")?)));
+    let (data, list) = list.ok_or(ApiError::BadParams(why))?;
+    if list.elements().next().is_none() {
+        return Err(ApiError::BadParams(why));
+    }
+    for asked in list.elements() {
+        if asked.kind() != Kind::Object {
+            return Err(ApiError::BadParams(why));
+        }
+        check(&InputRequest { kind, params: data.slice_of(asked) }, Revision::V2025_11_25)?;
+    }
+    Ok(())
+}
+
+/// Whether a person may be sent to this address: secure, or on the machine of whoever develops the server.
+///
+/// Spec: MCP 2025-11-25 and later, client/elicitation, "Safe URL Handling".
+fn is_safe_to_open(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let host = rest.get(..end).unwrap_or_default();
+    let name = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    // Whom an address with a user in it leads to is not seen at a glance.
+    let plain = is_uri(url) && !name.is_empty() && !host.contains('@');
+    let local = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "::1");
+    plain && (scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http") && local)
 }
 
 #[cfg(test)]
@@ -127,6 +181,7 @@ mod tests {
             (ElicitUrl, no_id, c, false),
             (ElicitUrl, no_id, m, true),
             (ElicitUrl, r#"{"mode":"url","message":"m","url":"no address"}"#, m, false),
+            (ElicitUrl, r#"{"mode":"url","message":"m","url":"javascript:x"}"#, m, false),
             (Sample, sample, Revision::V2024_11_05, true),
             (Sample, r#"{"messages":[]}"#, m, false),
             (ListRoots, "{}", m, true),
@@ -138,11 +193,53 @@ mod tests {
     }
 
     #[test]
+    fn people_are_sent_to_safe_addresses_only() {
+        // P-381 P-483
+        for good in [
+            "https://a.example/x?y#z",
+            "HTTPS://a:8443",
+            "http://localhost:3000/",
+            "http://127.0.0.1",
+            "http://[::1]:80/x",
+        ] {
+            assert!(is_safe_to_open(good), "{good}");
+        }
+        for bad in [
+            "http://a.example/",
+            "http://localhost.a.example/",
+            "http://localhost@a.example/",
+            "http://a.example\\@localhost/",
+            "https://user:pass@a.example/",
+            "https:///x",
+            "https:a.example",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "https://a b/",
+            "",
+        ] {
+            assert!(!is_safe_to_open(bad), "{bad}");
+        }
+    }
+
+    #[test]
     fn what_was_not_declared_is_named() {
         let none = ClientCapabilities::default();
         let tools = request(InputKind::Sample, r#"{"tools":[]}"#);
-        let missing = undeclared(&tools, &ClientCapabilities { sampling: true, ..none.clone() });
-        assert!(missing.sampling_tools);
+        let modern = Revision::V2026_07_28;
+        let sampling = ClientCapabilities { sampling: true, ..none.clone() };
+        assert!(undeclared(&tools, modern, &sampling).sampling_tools);
+        for (context, revision, wanted) in [
+            ("thisServer", modern, true),
+            ("allServers", Revision::V2025_11_25, true),
+            ("none", modern, false),
+            ("thisServer", Revision::V2025_06_18, false),
+        ] {
+            // P-386
+            let params = alloc::format!(r#"{{"includeContext":"{context}"}}"#);
+            let missing = undeclared(&request(InputKind::Sample, &params), revision, &sampling);
+            assert_eq!(missing.sampling_context, wanted, "{context} {revision}");
+            assert_eq!(missing.is_empty(), !wanted);
+        }
         let all = ClientCapabilities {
             elicitation_form: true,
             elicitation_url: true,
@@ -152,10 +249,10 @@ mod tests {
             ..ClientCapabilities::default()
         };
         for kind in [InputKind::ElicitForm, InputKind::ElicitUrl, InputKind::Sample, InputKind::ListRoots] {
-            assert!(undeclared(&request(kind, "{}"), &all).is_empty(), "{kind:?}");
-            assert!(!undeclared(&request(kind, "{}"), &none).is_empty(), "{kind:?}");
+            assert!(undeclared(&request(kind, "{}"), modern, &all).is_empty(), "{kind:?}");
+            assert!(!undeclared(&request(kind, "{}"), modern, &none).is_empty(), "{kind:?}");
         }
         let form_only = ClientCapabilities { elicitation_form: true, ..none };
-        assert!(undeclared(&request(InputKind::ElicitUrl, "{}"), &form_only).elicitation_url);
+        assert!(undeclared(&request(InputKind::ElicitUrl, "{}"), modern, &form_only).elicitation_url);
     }
 }

@@ -1,6 +1,7 @@
 //! Listings, a page at a time.
 
 use crate::jsonrpc::ArrayWriter;
+use crate::mcp::types::lifecycle::CacheHint;
 use crate::mcp::{Revision, codes};
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, text};
@@ -56,7 +57,12 @@ impl Session {
             }
             None
         };
-        let message = self.replies.own(&asked.id, revision, Some(self.config.cache.lists), |w| {
+        // What a filter shows to one is not for others to see.
+        let cache = CacheHint {
+            public: self.config.cache.lists.public && filter.is_none(),
+            ..self.config.cache.lists
+        };
+        let message = self.replies.own(&asked.id, revision, Some(cache), |w| {
             let mut next = None;
             w.array(kind.member(), |w| next = page(w));
             if let Some(next) = next {

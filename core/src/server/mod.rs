@@ -53,6 +53,7 @@
     )
 )]
 
+mod answer;
 mod calls;
 pub mod catalog;
 pub mod config;
@@ -66,6 +67,7 @@ mod listing;
 mod modern;
 mod params;
 mod peers;
+mod publish;
 mod queue;
 mod reply;
 mod requests;

@@ -62,7 +62,7 @@ impl Session {
             return Err(ApiError::WrongEra { method, revision });
         }
         input::check(ask, revision)?;
-        if !input::undeclared(ask, &open.capabilities).is_empty() {
+        if !input::undeclared(ask, revision, &open.capabilities).is_empty() {
             return Err(ApiError::MissingCapability { kind: ask.kind });
         }
         if !self.legacy.as_ref().is_some_and(|legacy| legacy.initialized)

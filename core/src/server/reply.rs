@@ -37,7 +37,6 @@ enum Part {
 /// What was found in a result, in one pass over its members.
 struct Found<'a> {
     meta: Option<JsonRef<'a>>,
-    body: Option<JsonRef<'a>>,
     structured: Option<JsonRef<'a>>,
     has_ttl: bool,
     has_scope: bool,
@@ -296,7 +295,6 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, revision: Revision) -> Result<Fo
     let modern = revision.era() == Era::Modern;
     let mut found = Found {
         meta: None,
-        body: None,
         structured: None,
         has_ttl: false,
         has_scope: false,
@@ -306,13 +304,18 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, revision: Revision) -> Result<Fo
     };
     let mut at = Cursor::new(view);
     at.enter(b'{');
+    let mut seen = 0_u8;
     while let Some(name) = at.member() {
         let part = part(name, method);
-        if part == Part::Body && *method == Method::ToolsCall && found.body.is_none() {
+        // Two readers of what stands twice read two different results.
+        let bit = if part == Part::Other { 0 } else { 1 << part as u8 };
+        if seen & bit != 0 {
+            return Err(ApiError::BadParams("a member of the result stands twice"));
+        }
+        seen |= bit;
+        if part == Part::Body && *method == Method::ToolsCall {
             // Gone through once, and not once more to find its end.
-            let place = at.place();
             (found.body_needs_care, found.has_blocks) = revise::look_at_blocks(&mut at, revision);
-            found.body = Some(at.since(place));
             found.as_it_is &= !found.body_needs_care && found.has_blocks;
             continue;
         }
@@ -320,7 +323,7 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, revision: Revision) -> Result<Fo
         match part {
             Part::Meta => {
                 found.as_it_is &= !modern && value.kind() == Kind::Object;
-                found.meta.get_or_insert(value);
+                found.meta = Some(value);
             }
             Part::ResultType => {
                 if !value.str().is_some_and(|kind| kind.eq_str("complete")) {
@@ -339,10 +342,9 @@ fn find<'a>(view: JsonRef<'a>, method: &Method, revision: Revision) -> Result<Fo
             Part::Body => {
                 found.body_needs_care |= needs_care(value, method, revision);
                 found.as_it_is &= !value.is_null() && !found.body_needs_care;
-                found.body.get_or_insert(value);
             }
             Part::Structured => {
-                found.structured.get_or_insert(value);
+                found.structured = Some(value);
             }
             Part::Other => found.as_it_is &= !value.is_null(),
         }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::exchange::Origin;
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{RawJson, RequestId};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Method, Revision};
@@ -27,6 +27,8 @@ pub(super) struct Open {
     pub(super) log_level: Option<LogLevel>,
     /// The address it subscribes to, or no longer does.
     pub(super) uri: Option<Box<str>>,
+    /// What the tool's structured results look like, a view into the catalog's.
+    pub(super) output_schema: Option<RawJson>,
     /// Requests of ours that belong to it and are open.
     pub(super) asks: usize,
 }
@@ -172,6 +174,7 @@ mod tests {
             progress: 0.0,
             log_level: None,
             uri: None,
+            output_schema: None,
             asks: 0,
         }
     }

@@ -7,6 +7,7 @@ use crate::jsonrpc::{ErrorObject, RawJson, RequestId};
 use crate::mcp::types::input::KeyedInput;
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::{Era, Revision, codes};
+use crate::server::answer;
 use crate::server::event::{Reply, RequestHandle};
 use crate::server::input;
 use crate::server::requests::Open;
@@ -21,8 +22,8 @@ impl Session {
     ///
     /// # Errors
     /// [`ApiError::UnknownRequest`] if it was answered, cancelled or never reported: drop the answer.
-    /// [`ApiError::BadParams`], [`ApiError::WrongEra`] if the answer cannot be one, [`ApiError::TooLarge`] past the
-    /// limit: the request is open still.
+    /// [`ApiError::BadParams`], [`ApiError::WrongEra`] if the answer cannot be one, [`ApiError::MissingCapability`] if
+    /// -32042 lists what the client did not declare, [`ApiError::TooLarge`] past the limit: the request is open still.
     ///
     /// Spec: JSON-RPC 2.0, section 5; MCP 2026-07-28 basic, "Results".
     pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
@@ -31,6 +32,7 @@ impl Session {
         let mut status = 200;
         let message = match reply {
             Reply::Complete(result) => {
+                answer::check(&open.method, open.output_schema.as_ref(), result)?;
                 self.replies.complete(&open.id, &open.method, open.revision, result)?
             }
             Reply::InputRequired { requests, state } => {
@@ -77,7 +79,7 @@ impl Session {
             if requests.iter().take(n).any(|other| other.key == asked.key) {
                 return Err(ApiError::BadParams("a key stands twice"));
             }
-            input::add(&mut missing, &input::undeclared(&asked.request, &open.capabilities));
+            input::add(&mut missing, &input::undeclared(&asked.request, open.revision, &open.capabilities));
         }
         if missing.is_empty() {
             Ok(Ok(self.replies.input_required(&open.id, requests, state)))
@@ -92,7 +94,10 @@ fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<
     let modern = open.revision.era() == Era::Modern;
     let code = match error.code {
         codes::RESOURCE_NOT_FOUND if modern => codes::INVALID_PARAMS,
-        codes::URL_ELICITATION_REQUIRED if open.revision == Revision::V2025_11_25 => error.code,
+        codes::URL_ELICITATION_REQUIRED if open.revision == Revision::V2025_11_25 => {
+            input::check_required(error.data.as_ref(), &open.capabilities)?;
+            error.code
+        }
         codes::URL_ELICITATION_REQUIRED => {
             return Err(ApiError::BadParams("only 2025-11-25 knows this error; ask for input instead"));
         }

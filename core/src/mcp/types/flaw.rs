@@ -75,7 +75,7 @@ pub(super) fn bounded(text: JsonStr<'_>, max: usize) -> String {
 }
 
 /// The first `max` bytes, or a few less where a character would be cut.
-pub(super) fn cut(text: &str, max: usize) -> &str {
+pub(crate) fn cut(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
         end -= 1;

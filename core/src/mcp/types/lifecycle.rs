@@ -56,6 +56,8 @@ pub struct ClientCapabilities {
     pub sampling: bool,
     /// ... with tools.
     pub sampling_tools: bool,
+    /// ... with what this server, or all servers, know (`includeContext`).
+    pub sampling_context: bool,
     /// Answers `roots/list`.
     pub roots: bool,
     /// ... and says so when they change (`notifications/roots/list_changed`; only revisions with a handshake
@@ -93,6 +95,7 @@ impl ClientCapabilities {
             } else if name.eq_str("sampling") {
                 read.sampling = true;
                 read.sampling_tools = has("tools");
+                read.sampling_context = has("context");
             } else if name.eq_str("elicitation") {
                 read.elicitation_url = has("url");
                 read.elicitation_form = has("form") || !read.elicitation_url;
@@ -116,6 +119,9 @@ impl ClientCapabilities {
             w.object("sampling", |w| {
                 if self.sampling_tools {
                     w.object("tools", |_| {});
+                }
+                if self.sampling_context {
+                    w.object("context", |_| {});
                 }
             });
         }

@@ -13,6 +13,7 @@ pub mod page;
 pub mod prompt;
 pub mod request;
 pub mod resource;
+pub mod sampling;
 pub mod schema;
 pub mod subscription;
 pub mod tool;

@@ -83,6 +83,13 @@ pub enum SetAsideReason {
     Duplicate,
     /// Its input schema cannot be used.
     InputSchema(SchemaFault),
+    /// Its output schema cannot be used. Of a definition of our own.
+    OutputSchema(SchemaFault),
+    /// A tool's name is not made of 1 to 128 letters, digits, `_`, `-` and `.`. Of a definition of our own.
+    ToolName,
+    /// Its address is not one by RFC 3986: a scheme, a colon, and nothing that has to be percent-encoded. Of a
+    /// definition of our own.
+    Uri,
 }
 
 impl From<Flaw> for SetAsideReason {
@@ -97,6 +104,9 @@ impl fmt::Display for SetAsideReason {
             Self::Flaw(flaw) => flaw.fmt(f),
             Self::Duplicate => f.write_str("an earlier one has the same name"),
             Self::InputSchema(fault) => write!(f, "its input schema is unusable: {fault}"),
+            Self::OutputSchema(fault) => write!(f, "its output schema is unusable: {fault}"),
+            Self::ToolName => f.write_str("its name must be made of 1 to 128 of A-Z a-z 0-9 _ - ."),
+            Self::Uri => f.write_str("its uri must begin with a scheme and be percent-encoded"),
         }
     }
 }

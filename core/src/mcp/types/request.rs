@@ -149,6 +149,43 @@ pub fn is_uri(text: &str) -> bool {
         && text.bytes().all(|byte| byte > b' ' && byte != 0x7f)
 }
 
+/// Whether a `file:` address leads upwards: a segment of its path is `..`, spelled out or percent-encoded, with either
+/// kind of slash. Other schemes have no folders that are known here.
+///
+/// Spec: MCP 2026-07-28 server/resources, "Security Considerations"; RFC 3986, sections 2.1 and 5.2.4.
+#[must_use]
+pub fn climbs(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once(':') else { return false };
+    if !scheme.eq_ignore_ascii_case("file") {
+        return false;
+    }
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    let mut rest = path.as_bytes();
+    // Dots since the last slash; more than two, or anything else, is a name.
+    let mut dots = Some(0_u8);
+    while let Some((byte, after)) = decoded(rest) {
+        rest = after;
+        dots = match byte {
+            b'/' | b'\\' if dots == Some(2) => return true,
+            b'/' | b'\\' => Some(0),
+            b'.' => dots.filter(|dots| *dots < 2).map(|dots| dots + 1),
+            _ => None,
+        };
+    }
+    dots == Some(2)
+}
+
+/// The next byte, percent-decoded, and what follows it.
+fn decoded(text: &[u8]) -> Option<(u8, &[u8])> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if let [b'%', high, low, rest @ ..] = text
+        && let (Some(high), Some(low)) = (digit(*high), digit(*low))
+    {
+        return Some((high << 4 | low, rest));
+    }
+    text.split_first().map(|(byte, rest)| (*byte, rest))
+}
+
 /// An optional object.
 fn object<'a>(value: JsonRef<'a>, name: &'static str) -> Result<Option<JsonRef<'a>>, Flaw> {
     match member(value, name) {
@@ -216,6 +253,37 @@ mod tests {
             r#"{"ref":{"type":"ref/resource","uri":"a:b"},"argument":{"name":"a"}}"#,
         ] {
             assert!(Complete::read(&raw(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leads_upwards_is_seen_however_it_is_written() {
+        // P-352
+        for bad in [
+            "file:///a/../b",
+            "file:///..",
+            "file:///a/%2e%2E/b",
+            "FILE:///a/.%2e",
+            "file:///a%2f..%2fb",
+            "file:///a\\..\\b",
+            "file:..",
+            "file:///a%5C%2e.%5cb",
+            "file:///../?q",
+        ] {
+            assert!(climbs(bad), "{bad}");
+        }
+        for good in [
+            "file:///a/b",
+            "file:///a/...",
+            "file:///a/..b/c..",
+            "file:///a/.",
+            "file:///a?x/../y",
+            "file:///a#/../",
+            "file:///a/%2e%2",
+            "x:/../y",
+            "file",
+        ] {
+            assert!(!climbs(good), "{good}");
         }
     }
 

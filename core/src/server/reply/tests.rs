@@ -33,6 +33,26 @@ fn members_are_known_however_they_are_spelled() {
 }
 
 #[test]
+fn a_member_that_matters_stands_once() {
+    let method = Method::ToolsCall;
+    for (result, fine) in [
+        (r#"{"content":[],"content":[]}"#, false),
+        (r#"{"content":[],"c\u006fntent":null}"#, false),
+        (r#"{"_meta":{},"content":[],"_meta":{}}"#, false),
+        (r#"{"structuredContent":{},"structuredContent":{}}"#, false),
+        (r#"{"ttlMs":1,"ttlMs":2}"#, false),
+        (r#"{"resultType":"complete","resultType":"complete"}"#, false),
+        (r#"{"messages":[],"messages":[],"isError":true}"#, true),
+    ] {
+        for revision in Revision::ALL {
+            let raw = RawJson::parse_str(result).expect(result);
+            let answer = replies().complete(&RequestId::from(1_i64), &method, revision, &raw);
+            assert_eq!(answer.is_ok(), fine, "{result} {revision}");
+        }
+    }
+}
+
+#[test]
 fn an_empty_result_is_one() {
     for (method, revision, expected) in [
         (Method::ResourcesSubscribe, Revision::V2025_11_25, json!({})),

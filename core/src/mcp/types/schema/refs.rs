@@ -26,6 +26,10 @@ pub const MAX_REFERENCE: usize = 256;
 pub enum SchemaFault {
     /// It refers to something outside itself, which is never fetched. The reference, cut to [`MAX_REFERENCE`] bytes.
     External(String),
+    /// It refers to a part of itself that is not there. The reference, cut likewise. Of a schema of our own.
+    Dangling(String),
+    /// It is in a dialect that is not known. The `$schema`, cut likewise. Of a schema of our own.
+    Dialect(String),
     /// It has more than [`MAX_SUBSCHEMAS`] parts, or is nested so that reading it costs too much.
     TooComplex,
 }
@@ -35,6 +39,10 @@ impl fmt::Display for SchemaFault {
         match self {
             Self::External(reference) => {
                 write!(f, "it refers to {reference:?}, which is outside of it and is not fetched")
+            }
+            Self::Dangling(reference) => write!(f, "it refers to {reference:?}, which it does not contain"),
+            Self::Dialect(dialect) => {
+                write!(f, "its $schema {dialect:?} is not known; use 2020-12, or leave it out")
             }
             Self::TooComplex => f.write_str("it has too many parts"),
         }
