@@ -18,7 +18,10 @@ check_fetch() {
     retry 280 cargo fetch --locked --manifest-path fuzz/Cargo.toml
 }
 
-check_format() { cargo fmt --all --check; }
+check_format() {
+    cargo fmt --all --check
+    cargo fmt --check --manifest-path .ci/clients/rmcp/Cargo.toml
+}
 
 check_clippy() { cargo clippy --workspace --all-targets --locked --quiet -- -D warnings; }
 
@@ -136,9 +139,21 @@ check_structure() {
 
 # Pins are exact, and name packages rather than places to fetch them from.
 check_pins() {
-    if grep -n '"resolved"' .ci/servers/npm/package-lock.json; then fail "download addresses in a lock file"; fi
-    if grep -nE '": "[~^*]' .ci/servers/npm/package.json; then fail "a server is not pinned"; fi
-    if grep -vnE '^#|^[A-Za-z0-9_.-]+==[^ ]+$' .ci/servers/python/requirements.txt; then fail "a package is not pinned"; fi
+    local folder pins
+    for folder in .ci/servers/npm .ci/clients/typescript .ci/clients/inspector; do
+        if grep -n '"resolved"' "$folder/package-lock.json"; then fail "download addresses in a lock file"; fi
+        # What stands below the dependencies has a version of digits and nothing else.
+        if sed -n '/ependencies": {/,/}/p' "$folder/package.json" | grep '": "' | grep -vE '": "[0-9]+\.[0-9]+\.[0-9]+",?$'; then
+            fail "a package in $folder is not pinned"
+        fi
+    done
+    for pins in .ci/servers/python/requirements.txt .ci/clients/python/requirements-1.txt .ci/clients/python/requirements-2.txt; do
+        if grep -vnE '^#|^[A-Za-z0-9_.-]+==[^ ]+$' "$pins"; then fail "a package in $pins is not pinned"; fi
+    done
+    if sed -n '/^\[dependencies\]/,/^$/p' .ci/clients/rmcp/Cargo.toml | grep '"' | grep -v '"=[0-9]'; then
+        fail "a package of the Rust client is not pinned"
+    fi
+    [ -s .ci/clients/rmcp/Cargo.lock ] || fail "the Rust client has no lock file"
 }
 
 check_size() {
@@ -151,12 +166,11 @@ check_size() {
     [ "$size" -le "$most" ] || fail "the binary is too big"
 }
 
-# Every trial of an installed server has to run, those of the binary too. What is skipped all the same (a package
-# without anything for this machine) is repeated at the end.
+# Every trial of an installed server or client has to run, those of the binary too. What is skipped all the same (a
+# package without anything for this machine) is repeated at the end.
 check_interop() {
-    if [ ! -e .ci-cache/npm/.stamp ] && [ ! -e .ci-cache/venv/.stamp ]; then
-        skip "no server could be installed"
-    fi
+    compgen -G '.ci-cache/*/.stamp' >/dev/null || compgen -G '.ci-cache/clients/*/.stamp' >/dev/null ||
+        skip "no server and no client could be installed"
     cargo build -p sanswire-cli --locked --quiet
     SANSWIRE_INTEROP=required cargo test -p sanswire-tests --test interop --locked --quiet 2>&1 |
         tee .ci-cache/interop.log

@@ -18,6 +18,44 @@ digest() {
     if command -v sha256sum >/dev/null; then cat "$@" | sha256sum; else cat "$@" | shasum -a 256; fi | cut -d' ' -f1
 }
 
+# npm_install ci|install FROM TO: what the two package files in FROM ask for, into the folder TO.
+npm_install() {
+    rm -rf "$3"
+    mkdir -p "$3"
+    cp "$2/package.json" "$2/package-lock.json" "$2/.npmrc" "$3/"
+    retry 180 npm --prefix "$3" "$1" --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5
+}
+
+# venv_install PINS TO: a Python environment of its own.
+venv_install() {
+    rm -rf "$2"
+    python3 -m venv "$2" || return 1
+    retry 180 "$2/bin/python" -m pip install --quiet --disable-pip-version-check --retries 5 \
+        --only-binary :all: -r "$1"
+}
+
+# lane FOLDER TOOL PIN...: runs install_FOLDER for the folder in $cache, if its pins, or the tool that fills it,
+# changed. The folder's stamp is written last; the name of one that could not be filled goes to $cache/failed.
+lane() {
+    local folder=$1 tool=$2 stamp started=$SECONDS
+    shift 2
+    if ! command -v "$tool" >/dev/null; then
+        echo "$folder: $tool is not on the path"
+        echo "$folder" >>"$cache/failed"
+        return
+    fi
+    stamp="$(digest "$@") $("$tool" --version 2>&1 | head -1) $PWD"
+    if [ -f "$cache/$folder/.stamp" ] && [ "$(cat "$cache/$folder/.stamp")" = "$stamp" ]; then
+        echo "$folder: present"
+    elif rm -f "$cache/$folder/.stamp" && "install_$folder"; then
+        echo "$stamp" >"$cache/$folder/.stamp"
+        echo "$folder: installed in $((SECONDS - started)) s"
+    else
+        echo "$folder: NOT installed"
+        echo "$folder" >>"$cache/failed"
+    fi
+}
+
 # macOS has no `timeout` of its own; without one the commands run unlimited.
 command -v timeout >/dev/null || timeout() { [ "$1" = -k ] && shift 2; shift; "$@"; }
 

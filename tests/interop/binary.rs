@@ -3,19 +3,17 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 
+use crate::child::{self, Done};
 use crate::installed::{Folder, Installation, Launch, clean};
 use crate::raw::{self, Raw};
 use crate::servers::{Probe, Server};
 use crate::{Check, equal};
 
-/// Longer than every deadline of the binary's own.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// How long the binary waits for an answer to its probe alone.
 const HEDGE_MS: u64 = 2000;
 /// The statuses it promises.
@@ -128,14 +126,6 @@ struct Run {
     launch: Launch,
 }
 
-/// How the binary ended, and what it wrote.
-#[derive(Debug)]
-struct Done {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
 impl Run {
     fn prepare(server: &Server, installation: &Installation, purpose: &str) -> Result<Self, Failed> {
         let binary = installation.binary.clone().ok_or("not built: cargo build -p sanswire-cli")?;
@@ -152,40 +142,6 @@ impl Run {
             command.arg("--env").arg(format!("{name}={value}"));
         }
         command.arg("--").arg(&self.launch.program).args(&self.launch.args);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let readers = (reader(child.stdout.take()), reader(child.stderr.take()));
-        let until = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if Instant::now() >= until {
-                child.kill()?;
-                child.wait()?;
-                return Err(format!("the binary is still running after {PATIENCE:?}").into());
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
-        Ok(Done { status: status.code(), stdout: text(readers.0), stderr: text(readers.1) })
-    }
-}
-
-fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut all = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What was read until an error is as good as the whole for a message.
-            let _ = pipe.read_to_end(&mut all);
-        }
-        String::from_utf8_lossy(&all).into_owned()
-    })
-}
-
-impl Done {
-    /// The one document on standard output, of a run that ended with `status`.
-    fn document(&self, status: i32) -> Result<Value, Failed> {
-        equal(&self.status, &Some(status), &format!("the status, {self:?}"))?;
-        serde_json::from_str(&self.stdout).map_err(|error| format!("{error}: {self:?}").into())
+        child::run(command)
     }
 }

@@ -1,4 +1,4 @@
-//! Where the servers were installed, and how one of them is started; where the binary is.
+//! Where the servers and the clients were installed, and how one of them is started; where the binary is.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use sanswire_std::InheritEnv;
 
 use crate::servers::{Server, Setup, fill};
 
-/// Whether a server can be run here.
+/// Whether a server or a client can be run here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     Installed,
@@ -17,10 +17,32 @@ pub(crate) enum Presence {
     Missing,
 }
 
+impl Presence {
+    /// Whether its trials are left out.
+    pub(crate) fn skips(self, required: bool) -> bool {
+        match self {
+            Self::Installed => false,
+            Self::Unavailable => true,
+            Self::Missing => !required,
+        }
+    }
+
+    /// Of `folder` in `place`, which an installer fills if `usable` says that all of it is there.
+    fn of(place: &Path, folder: &str, usable: bool) -> Self {
+        // The installer writes the stamp last, so a folder that is being filled does not count.
+        if usable && place.join(folder).join(".stamp").exists() {
+            return Self::Installed;
+        }
+        let failed = fs::read_to_string(place.join("failed")).unwrap_or_default();
+        if failed.lines().any(|line| line == folder) { Self::Unavailable } else { Self::Missing }
+    }
+}
+
 /// Where the servers were installed, and what was built.
 #[derive(Debug, Clone)]
 pub(crate) struct Installation {
     servers: PathBuf,
+    clients: PathBuf,
     /// The command line, if it is there.
     pub(crate) binary: Option<PathBuf>,
 }
@@ -35,22 +57,24 @@ impl Installation {
         };
         let built = || Some(env::current_exe().ok()?.parent()?.parent()?.join("sanswire"));
         let binary = env::var_os("SANSWIRE_BIN").map(PathBuf::from).or_else(built);
-        Self { servers, binary: binary.filter(|binary| binary.is_file()) }
+        let clients = servers.join("clients");
+        Self { servers, clients, binary: binary.filter(|binary| binary.is_file()) }
     }
 
     pub(crate) fn presence(&self, server: &Server) -> Presence {
-        // The installer writes the stamp last, so a folder that is being filled does not count.
-        let complete = self.servers.join(server.lane.folder()).join(".stamp").exists();
-        if complete && self.program(server).exists() {
-            return Presence::Installed;
-        }
+        let presence = Presence::of(&self.servers, server.lane.folder(), self.program(server).exists());
         let elsewhere = server.only_on.is_some_and(|on| on != (env::consts::OS, env::consts::ARCH));
-        let failed = fs::read_to_string(self.servers.join("failed")).unwrap_or_default();
-        if elsewhere || failed.lines().any(|line| line == server.lane.folder()) {
-            Presence::Unavailable
-        } else {
-            Presence::Missing
-        }
+        if presence == Presence::Missing && elsewhere { Presence::Unavailable } else { presence }
+    }
+
+    /// Of the clients in this folder.
+    pub(crate) fn presence_of_clients(&self, folder: &str) -> Presence {
+        Presence::of(&self.clients, folder, true)
+    }
+
+    /// Where the clients in this folder were installed.
+    pub(crate) fn clients(&self, folder: &str) -> PathBuf {
+        self.clients.join(folder)
     }
 
     fn program(&self, server: &Server) -> PathBuf {
@@ -118,10 +142,7 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     /// Makes the folder and puts into it what the server expects. `purpose` keeps trials of one server apart.
     pub(crate) fn make(server: &Server, purpose: &str) -> io::Result<Self> {
-        let name = format!("interop-{}-{purpose}-{}", server.name, std::process::id());
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&dir)?;
-        let folder = Self(dir.canonicalize()?);
+        let folder = Self::empty(server.name, purpose)?;
         match server.setup {
             Setup::Nothing => {}
             Setup::File => fs::write(folder.path().join("a.txt"), "content of a file\n")?,
@@ -137,6 +158,14 @@ impl Folder {
             }
         }
         Ok(folder)
+    }
+
+    /// An empty one.
+    pub(crate) fn empty(owner: &str, purpose: &str) -> io::Result<Self> {
+        let name = format!("interop-{owner}-{purpose}-{}", std::process::id());
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&dir)?;
+        Ok(Self(dir.canonicalize()?))
     }
 
     pub(crate) fn path(&self) -> &Path {

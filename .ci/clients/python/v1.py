@@ -1,0 +1,62 @@
+"""The Python SDK 1: v1.py default -- SERVER..."""
+
+import sys
+
+import anyio
+from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+
+from script import answer, main, steps
+
+mode, _, command, *arguments = sys.argv[1:]
+
+
+async def run():
+    # It offers the newest revision it knows, and has no setting for another one.
+    if mode != "default":
+        raise ValueError(f"no mode {mode}")
+    token = None
+    reported = anyio.Event()
+
+    async def elicit(_context, params):
+        return types.ElicitResult(action="accept", content=answer(params.message))
+
+    async def heard(message):
+        nonlocal token
+        if isinstance(message, types.ServerNotification) and isinstance(message.root, types.ProgressNotification):
+            token = message.root.params.progressToken
+            reported.set()
+
+    async def report(_done, _total, _message):
+        pass
+
+    async def cancel(name, parameters):
+        """It does not tell the server when a call is given up, so that is done here; a call's id is its token."""
+        nonlocal reported
+        reported = anyio.Event()
+        result = None
+
+        async def call():
+            nonlocal result
+            result = await session.call_tool(name, parameters, progress_callback=report)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(call)
+            await reported.wait()
+            note = types.CancelledNotification(
+                params=types.CancelledNotificationParams(requestId=token, reason="enough")
+            )
+            await session.send_notification(types.ClientNotification(note))
+            group.cancel_scope.cancel()
+        return result
+
+    server = StdioServerParameters(command=command, args=arguments)
+    async with (
+        stdio_client(server) as (read, write),
+        ClientSession(read, write, elicitation_callback=elicit, message_handler=heard) as session,
+    ):
+        hello = await session.initialize()
+        await steps(session, hello.protocolVersion, hello.serverInfo, cancel)
+
+
+main(run)

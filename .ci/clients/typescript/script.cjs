@@ -1,0 +1,68 @@
+// The script that both generations of the TypeScript SDK run; what differs between them is handed in.
+//
+// One JSON line on standard output for each step, with what the SDK made of the server's answer. What the answers
+// should be is the test's business.
+
+// What one generation hands in: how a client connects to a server's command line in a mode, how it calls a tool,
+// and the revision that was agreed on.
+exports.main = async ({ connect, call, revision }) => {
+  const [mode, , command, ...args] = process.argv.slice(2);
+  // The server that was called ends with the client; a step that hangs must not keep both.
+  setTimeout(() => fail(new Error('out of time')), 60_000).unref();
+  try {
+    const client = await connect(mode, { command, args, stderr: 'inherit' });
+    client.onerror = error => say('complaint', { message: String(error) });
+    await steps(client, (name, parameters, options) => call(client, { name, arguments: parameters }, options), revision);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+async function steps(client, call, revision) {
+  say('connect', { revision: revision(client), server: client.getServerVersion() });
+  say('tools', await client.listTools());
+  say('echo', await call('echo', { text: 'gr\u00fc\u00dfe \u{1f600} \u2028' }));
+  say('add', await call('add', { a: 2, b: 40 }));
+
+  const progress = [];
+  const slow = await call('slow', { seconds: 0.4, steps: 4 }, { onprogress: report => progress.push(report) });
+  say('slow', slow, { progress });
+
+  say('denied', await call('image', {}));
+  say('failed', await call('fail', { message: 'on purpose' }));
+  if (revision(client) >= '2025-06-18') say('ask', await call('ask', { question: 'Who is there?' }));
+
+  // Cancelled at the first report: the call is under way, and far from its end.
+  const cancel = new AbortController();
+  const onprogress = () => cancel.abort('enough');
+  const outcome = await call('slow', { seconds: 60, steps: 600 }, { onprogress, signal: cancel.signal }).then(
+    () => 'a result',
+    () => 'no result',
+  );
+  say('cancel', { outcome });
+  say('after', await call('echo', { text: 'still here' }));
+  // Long enough for a few more reports of the call that should be over.
+  await call('slow', { seconds: 0.3, steps: 1 });
+  if (revision(client) < '2026') say('ping', await client.ping());
+
+  say('resource', await client.readResource({ uri: 'demo://readme' }));
+  say('template', await client.readResource({ uri: 'demo://greeting/Ada' }));
+  say('prompt', await client.getPrompt({ name: 'greet', arguments: { name: 'Ada', tone: 'formal' } }));
+  await client.close();
+  say('end', {});
+}
+
+// What a user would have typed.
+exports.answer = request => ({
+  action: 'accept',
+  content: { name: `whoever hears "${request.params.message}"` },
+});
+
+function say(step, result, more = {}) {
+  console.log(JSON.stringify({ step, result, ...more }));
+}
+
+function fail(error) {
+  console.error(error);
+  process.exit(1);
+}

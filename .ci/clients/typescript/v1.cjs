@@ -1,0 +1,24 @@
+// The TypeScript SDK 1: v1.cjs default -- SERVER...
+const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
+const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
+const { ElicitRequestSchema } = require('@modelcontextprotocol/sdk/types.js');
+const { answer, main } = require('./script.cjs');
+
+// It offers the newest revision it knows, and has no setting for another one.
+let agreed;
+
+main({
+  connect: async (mode, server) => {
+    if (mode !== 'default') throw new Error(`no mode ${mode}`);
+    const client = new Client({ name: 'typescript-1', version: '0' }, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, answer);
+    const transport = new StdioClientTransport(server);
+    transport.setProtocolVersion = version => {
+      agreed = version;
+    };
+    await client.connect(transport);
+    return client;
+  },
+  call: (client, params, options) => client.callTool(params, undefined, options),
+  revision: () => agreed,
+});
