@@ -72,6 +72,7 @@ pub mod client;
 pub mod error;
 pub mod exchange;
 pub mod frame;
+pub mod host;
 pub mod jsonrpc;
 pub mod limits;
 pub mod machine;
