@@ -41,6 +41,7 @@ mod handlers;
 mod lead;
 mod notices;
 mod options;
+#[allow(dead_code, unused_imports, reason = "what listens comes next")]
 mod os;
 mod pending;
 mod serve;

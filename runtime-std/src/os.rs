@@ -5,6 +5,7 @@
 //! descriptors. `plain`, for systems that are no Unix, has nothing but std: threads that block, and condition
 //! variables. `--cfg sanswire_plain` chooses it on Unix as well, to test it there.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 #[cfg(any(not(unix), sanswire_plain))]
@@ -46,6 +47,53 @@ pub(crate) struct Ready {
     pub(crate) wake: bool,
     pub(crate) input: bool,
     pub(crate) stderr: bool,
+}
+
+/// What a [`Poller`] is to tell of a connection or a listener. One that accepts is readable when somebody calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
+
+impl Want {
+    /// Not even an end or a fault is told of, so that nobody spins on one that is not to be looked at now.
+    pub(crate) const NOTHING: Self = Self { read: false, write: false };
+    pub(crate) const READ: Self = Self { read: true, write: false };
+}
+
+/// What a [`Poller`] found. An end or a fault counts as both: the next read or write finds out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PollEvent {
+    /// What it was added under.
+    pub(crate) key: u64,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+/// What came of asking a [`Listener`] for a connection.
+#[derive(Debug)]
+pub(crate) enum Accept {
+    Conn(Conn),
+    /// Nobody calls now.
+    Nothing,
+    /// The system is out of something: descriptors, memory, threads. Whoever calls goes on waiting, and the
+    /// listener stays ready, so leave it alone for [`ACCEPT_PAUSE`], or a poll would spin.
+    Later(io::Error),
+    /// This listener accepts nobody any more.
+    Failed(io::Error),
+}
+
+/// How long to leave a listener alone that said [`Accept::Later`].
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What happened during a wait on [`StdioEnds`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StdioReady {
+    /// Stays so until the wake is cleared.
+    pub(crate) wake: bool,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
 }
 
 /// The pipes that a child's relatives may hold open. Reading them on while the child is stopped lets it end in

@@ -5,9 +5,12 @@
 //! child perhaps, stays until they let go of it.
 
 mod bell;
+mod listen;
 mod output;
+mod poller;
 mod process;
 mod source;
+mod stdio;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +21,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use bell::Wake;
+pub(crate) use listen::{Conn, Listener, UnixListener};
 pub(crate) use output::Output;
+pub(crate) use poller::{Pollable, Poller};
 pub(crate) use process::{Child, bind_to_parent};
 pub(crate) use source::{Input, Source, discard, read_stderr};
+pub(crate) use stdio::StdioEnds;
 
 use crate::os::{ChildEnds, Ready};
 

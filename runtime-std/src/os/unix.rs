@@ -1,11 +1,19 @@
 //! Linux and macOS: descriptors, polled by whoever waits.
 
 mod dial;
+mod listen;
+mod poller;
 mod process;
+mod stdio;
 mod sys;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub(crate) use dial::dial_unix;
+pub(crate) use listen::{Conn, Listener, UnixListener};
+pub(crate) use poller::{Pollable, Poller};
 pub(crate) use process::Child;
+pub(crate) use stdio::StdioEnds;
 pub(crate) use sys::bind_to_parent;
 pub(crate) use wire::*;

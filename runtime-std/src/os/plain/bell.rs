@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// One waiting thread at most.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(crate) struct Bell {
     state: Mutex<State>,
     rang: Condvar,
 }
@@ -23,7 +23,7 @@ impl Bell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ring(&self) {
+    pub(super) fn ring(&self) {
         self.lock().rung = true;
         self.rang.notify_all();
     }

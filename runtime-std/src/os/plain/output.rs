@@ -11,7 +11,7 @@ use super::source::{Reading, Source};
 
 /// What may wait to be written, with what is being written.
 const QUEUE: usize = 64 * 1024;
-/// What is left for a socket to take what waits before it is shut down.
+/// How long what waits may take to leave before a socket is shut down, or standard output left alone.
 const LINGER: Duration = Duration::from_secs(1);
 /// Who reads no more has ended, mostly: its last words and its end are on their way then, and are to be seen
 /// before the fault.
@@ -26,7 +26,7 @@ pub(crate) struct Output {
 
 /// What an [`Output`] and its thread share.
 #[derive(Debug, Default)]
-struct Writing {
+pub(super) struct Writing {
     queue: Mutex<Queue>,
     /// There is something to write, no more will come, or the thread is done.
     changed: Condvar,
@@ -54,6 +54,21 @@ impl Queue {
 impl Writing {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a write would do something: there is room, or a fault to tell.
+    pub(super) fn is_ready(&self) -> bool {
+        let queue = self.lock();
+        queue.room() > 0 || queue.done
+    }
+
+    /// Rings that bell whenever there is room again, until it [`leave`](Self::leave)s.
+    pub(super) fn join(&self, bell: &Arc<Bell>) {
+        self.lock().bells.add(bell);
+    }
+
+    pub(super) fn leave(&self, bell: &Arc<Bell>) {
+        self.lock().bells.remove(bell);
     }
 
     /// What is queued is still written; then the thread lets go of its stream.
@@ -137,12 +152,28 @@ impl Output {
         self.writing.lock().fault.is_some()
     }
 
-    /// Ends the connection, if it is a socket.
-    pub(crate) fn shutdown(&self) {
-        let Some(socket) = &self.socket else { return };
+    pub(super) fn writing(&self) -> Arc<Writing> {
+        Arc::clone(&self.writing)
+    }
+
+    /// Takes no more, and waits a moment for what waits to leave.
+    pub(super) fn finish(&self) {
         self.writing.close();
         let busy = |queue: &mut Queue| !queue.done;
         drop(self.writing.changed.wait_timeout_while(self.writing.lock(), LINGER, busy));
+    }
+
+    /// Says that no more will come, behind what is queued, if it is a socket.
+    pub(super) fn end(&self) {
+        let Some(socket) = &self.socket else { return };
+        self.finish();
+        let _ = socket.shutdown(Shutdown::Write);
+    }
+
+    /// Ends the connection, if it is a socket.
+    pub(crate) fn shutdown(&self) {
+        let Some(socket) = &self.socket else { return };
+        self.finish();
         let _ = socket.shutdown(Shutdown::Both);
     }
 

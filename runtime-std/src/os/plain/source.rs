@@ -65,6 +65,19 @@ impl Reading {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn is_ready(&self) -> bool {
+        self.lock().is_ready()
+    }
+
+    /// Rings that bell whenever it becomes ready, until it [`leave`](Self::leave)s.
+    pub(super) fn join(&self, bell: &Arc<Bell>) {
+        self.lock().bells.add(bell);
+    }
+
+    pub(super) fn leave(&self, bell: &Arc<Bell>) {
+        self.lock().bells.remove(bell);
+    }
+
     /// Makes the source count as ready once, so that whoever leads looks at the rest of the connection too.
     pub(super) fn nudge(&self) {
         let mut ahead = self.lock();

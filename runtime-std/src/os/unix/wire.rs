@@ -8,8 +8,10 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::buffer::Buffer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use sanswire::limits::MAX_READ_BYTES;
 
 use crate::os::{ChildEnds, Got, Ready};
@@ -23,6 +25,8 @@ pub(crate) struct Input {
     /// One read may bring more than [`MAX_READ_BYTES`]: then it has to be kept short by other means.
     deep: bool,
     pipe: bool,
+    /// A socket that may be blocking, for others share it: each read says that it must not wait.
+    shared: bool,
 }
 
 /// The end that is written to.
@@ -34,8 +38,10 @@ pub(crate) enum Output {
 }
 
 impl Input {
-    pub(crate) const PIPE: Self = Self { deep: false, pipe: true };
-    pub(crate) const SOCKET: Self = Self { deep: true, pipe: false };
+    pub(crate) const PIPE: Self = Self { deep: false, pipe: true, shared: false };
+    pub(crate) const SOCKET: Self = Self { deep: true, pipe: false, shared: false };
+    pub(super) const FILE: Self = Self::SOCKET;
+    pub(super) const SHARED_SOCKET: Self = Self { deep: true, pipe: false, shared: true };
 
     /// Makes a pipe hold 1 MiB, where the system allows it: big messages then cost few changes between the two
     /// processes.
@@ -59,9 +65,12 @@ impl Input {
         let got = if room > MAX_READ_BYTES && self.deep {
             let len = buffer.len();
             buffer.resize(len + MAX_READ_BYTES, 0);
-            let got = read_into(fd, buffer.get_mut(len..).unwrap_or_default());
+            let room = buffer.get_mut(len..).unwrap_or_default();
+            let got = if self.shared { receive(fd, room) } else { read_into(fd, room) };
             buffer.truncate(len + got.unwrap_or(0));
             got
+        } else if self.shared {
+            receive(fd, rustix::buffer::spare_capacity(buffer))
         } else {
             read_spare(fd, buffer)
         };
@@ -77,11 +86,15 @@ fn read_into(fd: &Source, room: &mut [u8]) -> Result<usize, Errno> {
     rustix::io::retry_on_intr(|| rustix::io::read(fd, &mut *room))
 }
 
+fn receive(fd: &Source, room: impl Buffer<u8>) -> Result<usize, Errno> {
+    rustix::net::recv(fd, room, RecvFlags::DONTWAIT).map(|(_, len)| len)
+}
+
 fn judge(got: Result<usize, Errno>, most: usize) -> Got {
     match got {
         Ok(0) => Got::End,
         Ok(len) => Got::Bytes { len, full: len >= most },
-        Err(Errno::AGAIN) => Got::Nothing,
+        Err(Errno::AGAIN | Errno::INTR) => Got::Nothing,
         Err(_) => Got::End,
     }
 }
@@ -276,9 +289,12 @@ impl Interest<'_> {
     }
 }
 
+/// At most twelve days: some systems refuse more than 2^31 milliseconds, and a wait may always end early.
 pub(super) fn to_timespec(duration: Duration) -> Timespec {
+    const MOST: Duration = Duration::from_secs(1 << 20);
+    let duration = duration.min(MOST);
     Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or_default(),
         tv_nsec: i64::from(duration.subsec_nanos()),
     }
 }

@@ -1,0 +1,123 @@
+//! Linux: the kernel keeps the list, and a wait costs what it found.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+
+use super::Pollable;
+use crate::os::unix::wire::to_timespec;
+use crate::os::{PollEvent, Want};
+
+/// How many events one wait takes out. Those that are left come first in the next.
+const AT_ONCE: usize = 256;
+/// Under which the wake is watched.
+const WAKE: u64 = u64::MAX;
+/// Below this, a timeout is kept to its nanoseconds, at the price of a second system call.
+const FINE: Duration = Duration::from_millis(5);
+
+/// Waits for any number of connections and listeners, and for a wake. Everything may be called from any thread at
+/// any time, also during a wait: it sees what was added or changed meanwhile.
+///
+/// What is watched is reported by every wait for as long as it is so (level-triggered).
+#[derive(Debug)]
+pub(crate) struct Poller {
+    epoll: OwnedFd,
+    event: OwnedFd,
+}
+
+impl Poller {
+    pub(crate) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        // Edge-triggered: each wake ends one wait, and nobody has to read the number that it counts up.
+        epoll::add(&epoll, &event, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
+        Ok(Self { epoll, event })
+    }
+
+    /// Watches `what` and reports it under `key`, which may be anything but `u64::MAX`. Take it out by
+    /// [`remove`](Self::remove) before dropping it.
+    pub(crate) fn add(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
+        if want == Want::NOTHING {
+            return Ok(());
+        }
+        Ok(epoll::add(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want))?)
+    }
+
+    /// Changes what is reported of `what`, which was added under `key`.
+    pub(crate) fn set(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
+        if want == Want::NOTHING {
+            // The system tells of ends and faults unasked, as long as it watches.
+            return self.remove(key, what);
+        }
+        match epoll::modify(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want)) {
+            Err(Errno::NOENT) => self.add(key, what, want),
+            done => Ok(done?),
+        }
+    }
+
+    /// Watches `what` no more. Events that a wait has given already are not taken back.
+    pub(crate) fn remove(&self, _key: u64, what: &impl Pollable) -> io::Result<()> {
+        match epoll::delete(&self.epoll, what.descriptor()) {
+            Err(Errno::NOENT) => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    /// Waits until something happens, and replaces what is in `events` by it. Returns without any when it was
+    /// woken, when `timeout` is over, and sometimes for no reason. `None`: for ever.
+    pub(crate) fn wait(&self, events: &mut Vec<PollEvent>, timeout: Option<Duration>) -> io::Result<()> {
+        events.clear();
+        let mut timeout = timeout.map(to_timespec);
+        if let Some(left) = &mut timeout
+            && left.tv_sec == 0
+            && left.tv_nsec < i64::from(FINE.subsec_nanos())
+            && left.tv_nsec % 1_000_000 != 0
+        {
+            // Older systems know milliseconds only here, but a poll can wait for all of this as for anything else.
+            let mut fds = [PollFd::from_borrowed_fd(self.epoll.as_fd(), PollFlags::IN)];
+            if !matches!(rustix::event::poll(&mut fds, Some(left)), Ok(1..)) {
+                return Ok(());
+            }
+            *left = Timespec::default();
+        }
+        let mut room = [const { MaybeUninit::uninit() }; AT_ONCE];
+        let found = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((found, _)) => found,
+            Err(Errno::INTR) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        };
+        // Out of the packed struct first.
+        let found = found.iter().map(|event| ({ event.data }.u64(), { event.flags }));
+        events.extend(found.filter(|(key, _)| *key != WAKE).map(|(key, found)| {
+            let over = found.intersects(EventFlags::ERR | EventFlags::HUP);
+            PollEvent {
+                key,
+                readable: over || found.contains(EventFlags::IN),
+                writable: over || found.contains(EventFlags::OUT),
+            }
+        }));
+        Ok(())
+    }
+
+    /// Ends the present wait, or the next one if nobody waits. Several wakes may end one wait together.
+    pub(crate) fn wake(&self) {
+        let wake = || rustix::io::write(&self.event, &1u64.to_ne_bytes());
+        if wake() == Err(Errno::AGAIN) {
+            // It has counted as far as it can.
+            let _ = rustix::io::read(&self.event, &mut [0; 8]);
+            let _ = wake();
+        }
+    }
+}
+
+fn flags(want: Want) -> EventFlags {
+    let mut flags = EventFlags::empty();
+    flags.set(EventFlags::IN, want.read);
+    flags.set(EventFlags::OUT, want.write);
+    flags
+}

@@ -1,0 +1,287 @@
+//! The standard input and output that this process was given, as the two ends of a connection.
+//!
+//! They are shared: with a terminal and its other programs, with siblings, with the parent perhaps. So they are
+//! never set non-blocking, which is a property of what is shared. A read comes after a poll; a write uses whatever
+//! way this kind of descriptor has to say that it must not wait.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use rustix::pipe::PIPE_BUF;
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+use sanswire::limits::MAX_READ_BYTES;
+
+use super::listen::send;
+use super::wire::to_timespec;
+use crate::os::{Got, Input, StdioReady, Wake, Want};
+
+/// Whether somebody serves them already.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The inherited standard input and output, under private descriptors that no child gets.
+///
+/// While this lives, standard input is empty and what is printed goes to standard error: a stray print, a handler
+/// that reads, a child that inherits, nothing of that touches the wire. When it goes, both are as they were.
+/// What waits in std's own buffers stays there: bytes that were read from [`io::stdin`] before are not served, and
+/// the unfinished line of a print is written to wherever standard output points when the line ends.
+#[derive(Debug)]
+pub(crate) struct StdioEnds {
+    /// `None`: it was closed.
+    input: Option<OwnedFd>,
+    known: Mutex<Input>,
+    /// `None`: it was closed.
+    output: Option<OwnedFd>,
+    way: Way,
+    /// The output takes no NOWAIT, or is a pipe that was asked already to hold more.
+    refused: AtomicBool,
+    deepened: AtomicBool,
+    taken: bool,
+    input_moved: bool,
+    output_moved: bool,
+}
+
+/// How to write without waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Pipe,
+    Socket,
+    /// A disk counts as fast.
+    File,
+    /// Terminals and devices, and pipes where the system knows nothing better: little after a poll each.
+    Careful,
+}
+
+/// What a descriptor is of.
+struct Kind {
+    way: Way,
+    place: (u64, u64),
+}
+
+/// Looks at what a descriptor is of.
+fn look(fd: OwnedFd) -> io::Result<(OwnedFd, Kind)> {
+    let file = File::from(fd);
+    let found = file.metadata()?;
+    let way = match found.file_type() {
+        is if is.is_fifo() => Way::Pipe,
+        is if is.is_socket() => Way::Socket,
+        is if is.is_file() => Way::File,
+        _ => Way::Careful,
+    };
+    Ok((file.into(), Kind { way, place: (found.dev(), found.ino()) }))
+}
+
+/// A copy that lies above the standard three. `None`: it is closed.
+fn copy(fd: impl AsFd) -> io::Result<Option<OwnedFd>> {
+    match rustix::io::fcntl_dupfd_cloexec(fd, 3) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(Errno::BADF) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+impl StdioEnds {
+    /// Takes both from this process. `ResourceBusy`: somebody has them still.
+    pub(crate) fn take() -> io::Result<Self> {
+        if TAKEN.swap(true, Ordering::AcqRel) {
+            let said = "standard input and output are being served already";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, said));
+        }
+        let mut taken = Self::take_over().inspect_err(|_| TAKEN.store(false, Ordering::Release))?;
+        taken.taken = true;
+        Ok(taken)
+    }
+
+    fn take_over() -> io::Result<Self> {
+        let mut ends = Self::new(copy(io::stdin())?, copy(io::stdout())?)?;
+        let nothing = File::options().read(true).write(true).open("/dev/null")?;
+        if ends.input.is_some() {
+            dup2_stdin(&nothing)?;
+            ends.input_moved = true;
+        }
+        if let Some(output) = &ends.output {
+            let place = |fd| Ok::<_, io::Error>(look(fd)?.1.place);
+            let errors = copy(io::stderr())?;
+            // A shell's `2>&1` makes the wire of both. What is printed to the one can be kept away at least.
+            let same = match (&errors, ends.way) {
+                (None, _) => true,
+                (Some(errors), Way::Pipe | Way::Socket) => {
+                    place(errors.try_clone()?)? == place(output.try_clone()?)?
+                }
+                _ => false,
+            };
+            match errors {
+                Some(errors) if !same => dup2_stdout(&errors)?,
+                _ => dup2_stdout(&nothing)?,
+            }
+            ends.output_moved = true;
+        }
+        Ok(ends)
+    }
+
+    /// Two ends of any kind, which nothing is done to.
+    pub(super) fn new(input: Option<OwnedFd>, output: Option<OwnedFd>) -> io::Result<Self> {
+        let input = input.map(look).transpose()?;
+        let output = output.map(look).transpose()?;
+        let known = match input.as_ref().map(|(_, kind)| kind.way) {
+            Some(Way::Pipe) => Input::PIPE,
+            Some(Way::Socket) => Input::SHARED_SOCKET,
+            _ => Input::FILE,
+        };
+        Ok(Self {
+            known: Mutex::new(known),
+            input: input.map(|(fd, _)| fd),
+            way: output.as_ref().map_or(Way::Careful, |(_, kind)| kind.way),
+            output: output.map(|(fd, _)| fd),
+            refused: AtomicBool::new(false),
+            deepened: AtomicBool::new(false),
+            taken: false,
+            input_moved: false,
+            output_moved: false,
+        })
+    }
+
+    /// Appends one read to `buffer`, within its spare room. Only after a wait said that it is readable: or this
+    /// may block, unless it is a socket.
+    pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
+        let Some(fd) = &self.input else { return Got::End };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let got = known.read(fd, buffer);
+        if let Got::Bytes { len: MAX_READ_BYTES.., .. } = got {
+            known.deepen(fd);
+        }
+        got
+    }
+
+    /// Writes what fits now, without waiting. `WouldBlock`: nothing does. Only a terminal that was stopped, and a
+    /// slow disk, may hold this up; and on systems without NOWAIT a pipe that somebody else fills at this moment.
+    /// A pipe that nobody reads gives an error (and SIGPIPE, which std ignores from the start of a Rust program).
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(fd) = &self.output else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        match self.way {
+            Way::Pipe => self.write_pipe(fd, bytes),
+            Way::Socket => send(fd, bytes, SendFlags::DONTWAIT),
+            Way::File => Ok(rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes))?),
+            Way::Careful => write_carefully(fd, bytes),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn write_pipe(&self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+        if self.refused.load(Ordering::Relaxed) {
+            return write_carefully(fd, bytes);
+        }
+        let mut wrote = write_nowait(fd, bytes);
+        let left = bytes.len() - wrote.unwrap_or(0);
+        if left > MAX_READ_BYTES
+            && matches!(wrote, Ok(_) | Err(Errno::AGAIN))
+            && !self.deepened.swap(true, Ordering::Relaxed)
+            && rustix::pipe::fcntl_setpipe_size(fd, 1024 * 1024).is_ok()
+        {
+            // Big messages cost few changes between the two processes then.
+            let before = wrote.unwrap_or(0);
+            wrote = match write_nowait(fd, bytes.get(before..).unwrap_or_default()) {
+                Ok(more) => Ok(before + more),
+                Err(_) if before > 0 => Ok(before),
+                error => error,
+            };
+        }
+        match wrote {
+            Ok(len) => Ok(len),
+            // An older system, or a strict one, in several dialects.
+            Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS | Errno::SPIPE | Errno::PERM) => {
+                self.refused.store(true, Ordering::Relaxed);
+                write_carefully(fd, bytes)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn write_pipe(&self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+        write_carefully(fd, bytes)
+    }
+
+    /// Waits until what is wanted can be done, or `wake` was woken, or `timeout` is over, and sometimes for no
+    /// reason. An end or a fault counts as ready: the next read or write finds out. `None`: for ever.
+    pub(crate) fn wait(&self, wake: &Wake, want: Want, timeout: Option<Duration>) -> StdioReady {
+        let input = self.input.as_ref().filter(|_| want.read);
+        let output = self.output.as_ref().filter(|_| want.write);
+        // What is closed needs no wait.
+        let closed = StdioReady {
+            wake: false,
+            readable: want.read && input.is_none(),
+            writable: want.write && output.is_none(),
+        };
+        let at_once = closed.readable || closed.writable;
+        let timeout = if at_once { Some(Timespec::default()) } else { timeout.map(to_timespec) };
+        let wake = PollFd::from_borrowed_fd(wake.as_fd(), PollFlags::IN);
+        let mut fds = [wake.clone(), wake.clone(), wake];
+        let mut len = 1;
+        for (fd, flags) in [(input, PollFlags::IN), (output, PollFlags::OUT)] {
+            if let (Some(fd), Some(place)) = (fd, fds.get_mut(len)) {
+                *place = PollFd::new(fd, flags);
+                len += 1;
+            }
+        }
+        let polled = fds.get_mut(..len).map(|fds| rustix::event::poll(fds, timeout.as_ref()));
+        if !matches!(polled, Some(Ok(1..))) {
+            return closed;
+        }
+        let mut found = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |watched: bool| watched && found.next().unwrap_or(false);
+        StdioReady {
+            wake: next(true),
+            readable: next(input.is_some()) || closed.readable,
+            writable: next(output.is_some()) || closed.writable,
+        }
+    }
+}
+
+impl Drop for StdioEnds {
+    fn drop(&mut self) {
+        if let Some(output) = self.output.as_ref().filter(|_| self.output_moved) {
+            let _ = dup2_stdout(output);
+        }
+        if let Some(input) = self.input.as_ref().filter(|_| self.input_moved) {
+            let _ = dup2_stdin(input);
+        }
+        if self.taken {
+            TAKEN.store(false, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn write_nowait(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    use rustix::io::{IoSlice, ReadWriteFlags, pwritev2, retry_on_intr};
+    /// Behind what was written last, as if there were such a place in a pipe.
+    const HERE: u64 = u64::MAX;
+    retry_on_intr(|| pwritev2(fd, &[IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT))
+}
+
+/// As much after a poll as a pipe takes at once then.
+fn write_carefully(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    let mut wrote = 0;
+    for piece in bytes.chunks(PIPE_BUF) {
+        let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::OUT)];
+        let writable = matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(1..));
+        let done = if writable { rustix::io::write(fd, piece) } else { Err(Errno::AGAIN) };
+        match done {
+            Ok(len) => wrote += len,
+            Err(_) if wrote > 0 => break,
+            Err(errno) => return Err(errno.into()),
+        }
+        if done != Ok(piece.len()) {
+            break;
+        }
+    }
+    Ok(wrote)
+}
