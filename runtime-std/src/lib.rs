@@ -59,5 +59,6 @@ pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};
 pub use serve::{
-    Application, AskError, BuildError, Builder, Call, IntoReply, Json, ServeError, Server, Stopper, ToolError,
+    Application, AskError, BuildError, Builder, Call, IntoReply, Json, RecordStats, ServeError, Server,
+    ServerOptions, Stopper, ToolError,
 };

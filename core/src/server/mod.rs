@@ -60,6 +60,7 @@ pub mod config;
 mod cursor;
 mod dispatch;
 pub mod event;
+pub mod govern;
 mod input;
 mod legacy;
 mod line;
@@ -83,6 +84,7 @@ pub use event::{
     CloseReason, Context, Effect, Event, InputRound, Notice, PeerOutcome, PeerRequestHandle, Principal,
     Reply, RequestHandle,
 };
+pub use govern::Governed;
 pub use line::LineConnection;
 pub use queue::Stats;
 pub use session::Session;

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::error::ConfigError;
 use crate::time::Instant;
-use crate::waist::dispatch::{Call, End};
+use crate::waist::call::{Call, End};
 
 /// When a run is halted. A limit of zero is a brake that is off; by default all are.
 ///

@@ -8,68 +8,12 @@ use core::fmt;
 
 use crate::error::ConfigError;
 use crate::time::{Instant, Monotonic};
-use crate::waist::MAX_NAME_BYTES;
 use crate::waist::brakes::{BrakeLimits, Brakes, Halt, Spend, Stop};
+use crate::waist::call::{Call, End};
 use crate::waist::capability::{self, Grant};
-use crate::waist::containment::{self, Tier, Trust};
+use crate::waist::containment;
 use crate::waist::record::{ErrorClass, Record, RecordKind, Records, Scope, Told};
-
-/// A call that asks to be let through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Call {
-    /// What is to be done, as grants name it.
-    pub action: Arc<str>,
-    /// What it is done to, as a hash: two calls are the same if action and subject are. None: the action alone
-    /// says.
-    pub subject: Option<[u8; 32]>,
-    /// On whose behalf. What it lacks is taken from [`Bindings::scope`].
-    pub scope: Scope,
-    /// How far the work is trusted. Default: not at all.
-    pub trust: Trust,
-    /// The boundary that the work is done behind, if it was declared.
-    pub tier: Option<Tier>,
-    /// A grant that binds this call besides the waist's.
-    pub grant: Option<Arc<Grant>>,
-}
-
-impl Call {
-    /// A call of `action` with nothing declared or bound.
-    pub fn new(action: impl Into<Arc<str>>) -> Self {
-        let (scope, trust) = (Scope::default(), Trust::default());
-        Self { action: action.into(), subject: None, scope, trust, tier: None, grant: None }
-    }
-
-    /// The first name that is too long, in bytes.
-    fn too_long(&self) -> Option<usize> {
-        let names = [Some(&self.action), self.scope.run.as_ref(), self.scope.goal.as_ref()];
-        names.into_iter().flatten().map(|name| name.len()).find(|len| *len > MAX_NAME_BYTES)
-    }
-}
-
-/// What a call came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct End {
-    /// The class of its failure; none if it went well. A failure that nobody can name is
-    /// [`ErrorClass::Terminal`].
-    pub error: Option<ErrorClass>,
-    /// What it used up.
-    pub spent: Spend,
-}
-
-impl End {
-    /// It went well and cost nothing.
-    #[must_use]
-    pub const fn ok() -> Self {
-        Self { error: None, spent: Spend { tokens: 0, cost: 0 } }
-    }
-
-    /// It failed and cost nothing.
-    #[must_use]
-    pub const fn failed(class: ErrorClass) -> Self {
-        Self { error: Some(class), ..Self::ok() }
-    }
-}
+use crate::waist::rejection::Rejection;
 
 /// A hook's refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,96 +44,6 @@ pub trait Hook: Send {
     }
 }
 
-/// A call was refused. Its work must not be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Rejection {
-    /// No grant, hook or brake is bound, and the waist is not open without policy.
-    NoPolicy,
-    /// A name in the call is longer than [`MAX_NAME_BYTES`].
-    NameTooLong {
-        /// Its bytes.
-        len: usize,
-    },
-    /// A hook refused.
-    Hook {
-        /// Its name.
-        name: &'static str,
-        /// What it said.
-        refusal: Refusal,
-    },
-    /// A grant is bound that does not name the action.
-    NotGranted,
-    /// The boundary is too weak for how far the work is trusted.
-    Containment {
-        /// The weakest tier that would do.
-        needed: Tier,
-        /// The declared one; the weakest if none was.
-        offered: Tier,
-    },
-    /// The run is halted, by this call or before it. Until [`Waist::reset`].
-    Halted(Halt),
-    /// So many runs are counted already. Reset those that are over.
-    TooManyRuns {
-        /// [`BrakeLimits::max_runs`].
-        limit: usize,
-    },
-}
-
-impl Rejection {
-    /// The class of error that it is.
-    #[must_use]
-    pub const fn class(&self) -> ErrorClass {
-        match self {
-            Self::Hook { refusal, .. } => refusal.class,
-            Self::NoPolicy | Self::NotGranted | Self::Containment { .. } => ErrorClass::Forbidden,
-            Self::Halted(_) | Self::TooManyRuns { .. } => ErrorClass::BudgetExceeded,
-            Self::NameTooLong { .. } => ErrorClass::Terminal,
-        }
-    }
-
-    /// What refused, for records: the hook's name, the brake's, or `policy`, `name`, `grant`, `containment`, `runs`.
-    #[must_use]
-    pub const fn rule(&self) -> &'static str {
-        match self {
-            Self::NoPolicy => "policy",
-            Self::NameTooLong { .. } => "name",
-            Self::Hook { name, .. } => name,
-            Self::NotGranted => "grant",
-            Self::Containment { .. } => "containment",
-            Self::Halted(halt) => halt.brake.as_str(),
-            Self::TooManyRuns { .. } => "runs",
-        }
-    }
-}
-
-impl fmt::Display for Rejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPolicy => f.write_str("no policy is bound; bind a grant or open the waist"),
-            Self::NameTooLong { len } => write!(f, "a name has {len} bytes, the limit is {MAX_NAME_BYTES}"),
-            Self::Hook { name, refusal } => write!(f, "refused by {name}: {}", refusal.why),
-            Self::NotGranted => f.write_str("the grant does not name this action"),
-            Self::Containment { needed, offered } => {
-                write!(
-                    f,
-                    "the work needs a boundary of tier {}, it has {}",
-                    needed.as_str(),
-                    offered.as_str()
-                )
-            }
-            Self::Halted(halt) => {
-                write!(f, "the run is halted ({}); it goes on after a reset", halt.brake.as_str())
-            }
-            Self::TooManyRuns { limit } => {
-                write!(f, "{limit} runs are counted already (max_runs); reset those that are over")
-            }
-        }
-    }
-}
-
-impl core::error::Error for Rejection {}
-
 /// What a waist is bound by. The default binds nothing.
 #[non_exhaustive]
 pub struct Bindings {
@@ -203,6 +57,9 @@ pub struct Bindings {
     pub scope: Scope,
     /// Whether calls pass while no grant, hook or brake is bound, as a standalone server wants it. Default: yes.
     pub open_without_policy: bool,
+    /// Whether records are kept though nothing else is bound. Default: no. It binds: trust and tier that were not
+    /// declared count as none.
+    pub always_record: bool,
     /// Records that may wait to be taken; then the oldest are lost. Default: 4096, at most 1,000,000.
     pub max_records: usize,
 }
@@ -215,6 +72,7 @@ impl Default for Bindings {
             brakes: BrakeLimits::default(),
             scope: Scope::default(),
             open_without_policy: true,
+            always_record: false,
             max_records: 4096,
         }
     }
@@ -246,6 +104,7 @@ pub struct Waist {
     max_runs: usize,
     scope: Scope,
     open_without_policy: bool,
+    always_record: bool,
     records: Records,
     clock: Monotonic,
 }
@@ -268,7 +127,8 @@ impl Waist {
     /// # Errors
     /// A limit is out of its bounds.
     pub fn new(bindings: Bindings) -> Result<Self, ConfigError> {
-        let Bindings { grant, hooks, brakes, scope, open_without_policy, max_records } = bindings;
+        let Bindings { grant, hooks, brakes, scope, open_without_policy, always_record, max_records } =
+            bindings;
         brakes.check()?;
         if !(1..=1_000_000).contains(&max_records) {
             let got = u64::try_from(max_records).unwrap_or(u64::MAX);
@@ -276,7 +136,7 @@ impl Waist {
         }
         let (max_runs, records) = (brakes.max_runs, Records::new(max_records));
         let (brakes, clock) = (Brakes::new(brakes), Monotonic::new(Instant::ZERO));
-        Ok(Self { grant, hooks, brakes, max_runs, scope, open_without_policy, records, clock })
+        Ok(Self { grant, hooks, brakes, max_runs, scope, open_without_policy, always_record, records, clock })
     }
 
     /// Asks for `call` to be let through. Gives one start or one rejected record, if anything is bound.
@@ -288,7 +148,7 @@ impl Waist {
     pub fn begin(&mut self, call: &Call, now: Instant) -> Result<Admitted, Rejection> {
         let now = self.clock.advance(now);
         let policy = self.has_policy() || call.grant.is_some();
-        let bound = policy || self.scope.is_bound() || call.scope.is_bound();
+        let bound = policy || self.always_record || self.scope.is_bound() || call.scope.is_bound();
         if !bound && self.open_without_policy {
             return Ok(Admitted { governed: None });
         }
@@ -356,10 +216,10 @@ impl Waist {
         self.grant.is_some() || !self.hooks.is_empty() || self.brakes.are_on()
     }
 
-    /// Whether anything is bound to the waist itself: a grant, a hook, a brake or an identity.
+    /// Whether anything is bound to the waist itself: a grant, a hook, a brake, an identity or the wish for records.
     #[must_use]
     pub fn is_bound(&self) -> bool {
-        self.has_policy() || self.scope.is_bound()
+        self.has_policy() || self.always_record || self.scope.is_bound()
     }
 
     /// The next record, oldest first. Whatever becomes of it, no call waits for it.

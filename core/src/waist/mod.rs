@@ -20,9 +20,9 @@
 //! # Open until something is bound
 //!
 //! A waist without bindings admits everything and keeps no records, so that a server works alone. As soon as a
-//! grant, a hook, a brake or an identity is bound, to the waist or to the call, it fails closed: trust and tier that
-//! were not declared count as none. With [`Bindings::open_without_policy`] off, calls are refused while there is no
-//! policy: an identity alone is none.
+//! grant, a hook, a brake or an identity is bound, to the waist or to the call, or records are wanted anyway, it fails
+//! closed: trust and tier that were not declared count as none. With [`Bindings::open_without_policy`] off, calls are
+//! refused while there is no policy: an identity alone is none.
 //!
 //! # What it holds
 //!
@@ -58,18 +58,22 @@
 //! ```
 
 mod brakes;
+mod call;
 mod capability;
 mod containment;
 mod dispatch;
 mod record;
+mod rejection;
 #[cfg(test)]
 mod tests;
 
 pub use brakes::{Brake, BrakeLimits, Halt, Spend};
+pub use call::{Call, End};
 pub use capability::{Grant, narrow};
 pub use containment::{Tier, Trust};
-pub use dispatch::{Admitted, Bindings, Call, End, Hook, Refusal, Rejection, Waist};
+pub use dispatch::{Admitted, Bindings, Hook, Refusal, Waist};
 pub use record::{ErrorClass, Record, RecordKind, Scope};
+pub use rejection::Rejection;
 
 /// The longest name of an action, a run or a goal, in bytes, so that what is remembered of a call is bounded. A
 /// governed call with a longer one is refused.

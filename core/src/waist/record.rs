@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 
 use crate::time::Instant;
 use crate::waist::MAX_NAME_BYTES;
+use crate::waist::call::Call;
 use crate::waist::containment::Trust;
-use crate::waist::dispatch::Call;
 
 /// On whose behalf a call is made. Brakes count by run; a goal is only written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

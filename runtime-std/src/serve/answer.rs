@@ -13,7 +13,13 @@ use crate::serve::server::Inner;
 impl Inner {
     /// The answer to a request. Never unwinds.
     pub(crate) fn answer(&self, call: &Call<'_>) -> Reply {
-        caught(|| self.application().handle(call)).unwrap_or_else(|| {
+        let admitted = match self.governor().begin(call) {
+            Ok(admitted) => admitted,
+            Err(refused) => return refused,
+        };
+        let reply = caught(|| self.application().handle(call));
+        self.governor().end(admitted, call, reply.as_ref());
+        reply.unwrap_or_else(|| {
             // What a panic says is for the log, which std's hook has written, and not for the client.
             Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, "the handler failed"))
         })

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::serve::application::Application;
 use crate::serve::call::Call;
+use crate::serve::options::ServerOptions;
 use crate::serve::reply::{IntoReply, ToolError};
 use crate::serve::server::Server;
 
@@ -36,6 +37,7 @@ pub struct Builder {
     catalog: Catalog,
     tools: BTreeMap<String, Box<ToolFn>>,
     fault: Option<BuildError>,
+    pub(super) options: ServerOptions,
 }
 
 impl fmt::Debug for Builder {
@@ -47,7 +49,13 @@ impl fmt::Debug for Builder {
 impl Builder {
     pub(crate) fn new(name: &str, version: &str) -> Self {
         let config = Config::new(name, version);
-        Self { config, catalog: Catalog::new(), tools: BTreeMap::new(), fault: None }
+        Self {
+            config,
+            catalog: Catalog::new(),
+            tools: BTreeMap::new(),
+            fault: None,
+            options: ServerOptions::default(),
+        }
     }
 
     /// Offers a tool. `definition` is its definition in JSON, without the name; arguments are read into `A`.
@@ -86,7 +94,11 @@ impl Builder {
     pub fn build(self) -> Result<Server, BuildError> {
         match self.fault {
             Some(fault) => Err(fault),
-            None => Ok(Server::new(self.config, self.catalog, Router { tools: self.tools })),
+            None => {
+                let router = Router { tools: self.tools };
+                Server::with_options(self.config, self.catalog, router, self.options)
+                    .map_err(|error| BuildError { what: format!("the options are not usable: {error}") })
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a handler sees of the request it works on.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sanswire::error::ApiError;
@@ -9,6 +9,7 @@ use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
+use sanswire::waist::{ErrorClass, Spend};
 
 use crate::serve::driver::Driver;
 
@@ -49,6 +50,14 @@ impl Cancel {
 pub struct Call<'a> {
     driver: &'a Driver,
     job: &'a Job,
+    told: Mutex<Told>,
+}
+
+/// What a handler said about its own work.
+#[derive(Debug, Default)]
+struct Told {
+    spent: Spend,
+    class: Option<ErrorClass>,
 }
 
 impl std::fmt::Debug for Call<'_> {
@@ -74,7 +83,8 @@ pub enum AskError {
 
 impl<'a> Call<'a> {
     pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
-        Self { driver, job }
+        let spent = Spend { tokens: 0, cost: 0 };
+        Self { driver, job, told: Mutex::new(Told { spent, class: None }) }
     }
 
     /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...
@@ -126,6 +136,30 @@ impl<'a> Call<'a> {
             let logger = logger.map(Into::into);
             self.driver.notify(self.job, &Notice::Log { level, logger, data: data.clone() });
         }
+    }
+
+    /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
+    /// however it ends.
+    pub fn spend(&self, spent: Spend) {
+        let mut told = self.lock();
+        told.spent.tokens = told.spent.tokens.saturating_add(spent.tokens);
+        told.spent.cost = told.spent.cost.saturating_add(spent.cost);
+    }
+
+    /// Tells what kind of failure it is, should this call fail. Without it a failure is
+    /// [terminal](ErrorClass::Terminal): trying again does not help.
+    pub fn fails_as(&self, class: ErrorClass) {
+        self.lock().class = Some(class);
+    }
+
+    /// What the handler told of its work.
+    pub(crate) fn told(&self) -> (Spend, Option<ErrorClass>) {
+        let told = self.lock();
+        (told.spent, told.class)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the client for input. What comes back is its result: for an elicitation an object with `action` and

@@ -13,11 +13,16 @@ mod application;
 mod builder;
 mod call;
 mod driver;
+mod govern;
+mod options;
+mod records;
 mod reply;
 mod server;
 
 pub use application::Application;
 pub use builder::{BuildError, Builder};
 pub use call::{AskError, Call};
+pub use options::ServerOptions;
+pub use records::RecordStats;
 pub use reply::{IntoReply, Json, ToolError};
 pub use server::{ServeError, Server, Stopper};

@@ -7,10 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::{Catalog, Config, LineConnection, ListKind};
+use sanswire::waist::{Halt, Spend};
 
 use crate::serve::application::Application;
 use crate::serve::builder::Builder;
 use crate::serve::driver::Driver;
+use crate::serve::govern::Governor;
+use crate::serve::options::ServerOptions;
+use crate::serve::records::RecordStats;
 
 /// A server: what it lists and how it answers, for any number of connections. Clones share it.
 #[derive(Clone)]
@@ -22,6 +26,7 @@ pub(crate) struct Inner {
     config: Config,
     catalog: Mutex<Arc<Catalog>>,
     application: Box<dyn Application>,
+    governor: Governor,
     drivers: Mutex<Vec<Weak<Driver>>>,
 }
 
@@ -62,12 +67,25 @@ impl Server {
     /// A server made of an application of its own.
     #[must_use]
     pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
-        let inner = Inner {
-            config,
-            catalog: Mutex::new(Arc::new(catalog)),
-            application: Box::new(application),
-            drivers: Mutex::default(),
-        };
+        Self::assemble(config, catalog, application, Governor::default())
+    }
+
+    /// As [`new`](Self::new), bound by `options`.
+    ///
+    /// # Errors
+    /// A limit in them is out of its bounds.
+    pub fn with_options(
+        config: Config,
+        catalog: Catalog,
+        application: impl Application,
+        options: ServerOptions,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self::assemble(config, catalog, application, Governor::new(options)?))
+    }
+
+    fn assemble(config: Config, catalog: Catalog, application: impl Application, governor: Governor) -> Self {
+        let (catalog, application) = (Mutex::new(Arc::new(catalog)), Box::new(application));
+        let inner = Inner { config, catalog, application, governor, drivers: Mutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -78,7 +96,33 @@ impl Server {
     pub fn serve_stdio(&self) -> Result<(), ServeError> {
         let driver = Arc::new(Driver::new(Arc::clone(&self.inner)).map_err(ServeError::Config)?);
         self.inner.lock_drivers().push(Arc::downgrade(&driver));
-        driver.run_stdio().map_err(ServeError::System)
+        let served = driver.run_stdio().map_err(ServeError::System);
+        self.inner.governor.flush();
+        served
+    }
+
+    /// Which brake has halted the server's run, if one has: all calls are refused until [`reset_halt`](Self::reset_halt).
+    #[must_use]
+    pub fn halted(&self) -> Option<Halt> {
+        self.inner.governor.halted()
+    }
+
+    /// Lifts the halt, which it returns, and forgets what the brakes counted.
+    #[expect(clippy::must_use_candidate, reason = "that it is lifted is what matters")]
+    pub fn reset_halt(&self) -> Option<Halt> {
+        self.inner.governor.reset_halt()
+    }
+
+    /// What calls told that they used up since the last reset; counted only while a brake is on.
+    #[must_use]
+    pub fn spent(&self) -> Spend {
+        self.inner.governor.spent()
+    }
+
+    /// What became of records that nobody got.
+    #[must_use]
+    pub fn record_stats(&self) -> RecordStats {
+        self.inner.governor.record_stats()
     }
 
     /// What ends this server's connections from another thread.
@@ -124,6 +168,10 @@ impl Stopper {
 impl Inner {
     pub(crate) fn application(&self) -> &dyn Application {
         &*self.application
+    }
+
+    pub(crate) fn governor(&self) -> &Governor {
+        &self.governor
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

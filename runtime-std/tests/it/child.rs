@@ -24,6 +24,10 @@ struct Server {
 }
 
 pub(crate) fn serve(flags: &[String]) {
+    match flags.split_first() {
+        Some((kind, flags)) if kind == "governed" => return crate::governed::serve(flags),
+        _ => {}
+    }
     let server = Arc::new(Server {
         flags: flags.to_vec(),
         held: Mutex::default(),

@@ -10,6 +10,7 @@ mod child;
 mod common;
 mod errors;
 mod flow;
+mod governed;
 mod hostile;
 mod input;
 mod parent;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
             let trials = [
                 errors::trials(),
                 flow::trials(),
+                governed::trials(),
                 hostile::trials(),
                 input::trials(),
                 processes::trials(),

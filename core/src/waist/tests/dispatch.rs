@@ -147,13 +147,14 @@ fn nothing_bound_admits_all_and_anything_bound_fails_closed() {
     assert!(open.begin(&Call::new("x".repeat(MAX_NAME_BYTES + 1)), NOW).is_ok());
     assert_eq!((open.poll_record(), open.lost_records()), (None, 0));
 
-    let one: [(&str, Set); 6] = [
+    let one: [(&str, Set); 7] = [
         ("grant", |bindings| bindings.grant = Some(Grant::of(["anything"]).into())),
         ("hook", |bindings| bindings.hooks = witnesses(&["w"], &Log::default())),
         ("brake", |bindings| bindings.brakes.max_cost = 1),
         ("run", |bindings| bindings.scope = Scope::run("r")),
         ("goal", |bindings| bindings.scope.goal = Some("g".into())),
         ("empty run", |bindings| bindings.scope = Scope::run("")),
+        ("records", |bindings| bindings.always_record = true),
     ];
     for (name, set) in one {
         let mut waist = bound(set);

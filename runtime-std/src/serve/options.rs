@@ -1,0 +1,100 @@
+//! What a server is bound by, beyond what its machine is set up with.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use sanswire::server::Governed;
+use sanswire::waist::{Bindings, Record, Tier, Trust};
+
+use crate::serve::builder::Builder;
+use crate::serve::records::Sink;
+
+/// What governs a server's calls. The default governs nothing, and costs nothing.
+///
+/// As soon as anything is bound, or records are wanted, every call of a tool passes one
+/// [`Waist`](sanswire::waist::Waist), whichever connection it came on. A refused call is answered with a result that
+/// has `isError` and says which rule refused and what can be done; its handler does not run.
+///
+/// A [`Hook`](sanswire::waist::Hook) that panics refuses the call (rule: its name, class: terminal), and is asked again
+/// for the next one; what panics after a call is dropped. It neither lets a call through nor stops others.
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// Grant, hooks, brakes, run and goal.
+    pub bindings: Bindings,
+    /// Which requests pass. Default: calls of tools.
+    pub governed: Governed,
+    /// How far the handlers are trusted. Default: [`Trust::Trusted`], for they are the program's own. Say less where
+    /// they hand their work on to what is trusted less.
+    pub trust: Trust,
+    /// The boundary that the handlers' work is done behind, if there is one.
+    pub tier: Option<Tier>,
+    pub(crate) records: Option<Sink>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            bindings: Bindings::default(),
+            governed: Governed::default(),
+            trust: Trust::Trusted,
+            tier: None,
+            records: None,
+        }
+    }
+}
+
+impl fmt::Debug for ServerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = &mut f.debug_struct("ServerOptions");
+        options.field("governed", &self.governed).field("trust", &self.trust).field("tier", &self.tier);
+        options.finish_non_exhaustive()
+    }
+}
+
+impl ServerOptions {
+    /// Gives every record, with the wall clock's time of what it tells, to `sink`, on a thread of its own. Binds: calls
+    /// give records though nothing else is bound.
+    ///
+    /// Whatever `sink` does, no call fails or waits for it. One that panics loses that record
+    /// ([`RecordStats::failed`](crate::RecordStats::failed)); while one does not return, the newest
+    /// [`max_records`](Bindings::max_records) wait and the oldest are lost
+    /// ([`RecordStats::lost`](crate::RecordStats::lost)). When [`serve_stdio`](crate::Server::serve_stdio) ends, and when
+    /// the server itself does, what waits is given out for a second at most.
+    #[must_use]
+    pub fn with_records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
+        self.bindings.always_record = true;
+        self.records = Some(Box::new(sink));
+        self
+    }
+}
+
+impl Builder {
+    /// Binds the server: grant, hooks, brakes, run and goal.
+    #[must_use]
+    pub fn waist(mut self, mut bindings: Bindings) -> Self {
+        bindings.always_record |= self.options.records.is_some();
+        self.options.bindings = bindings;
+        self
+    }
+
+    /// Which requests pass the waist. Default: calls of tools.
+    #[must_use]
+    pub fn governed(mut self, governed: Governed) -> Self {
+        self.options.governed = governed;
+        self
+    }
+
+    /// How far the handlers are trusted, and the boundary that they work behind. Default: trusted, behind none.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust, tier: Option<Tier>) -> Self {
+        (self.options.trust, self.options.tier) = (trust, tier);
+        self
+    }
+
+    /// As [`ServerOptions::with_records`].
+    #[must_use]
+    pub fn records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
+        self.options = self.options.with_records(sink);
+        self
+    }
+}

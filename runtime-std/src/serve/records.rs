@@ -1,0 +1,142 @@
+//! Records on their way out of the waist, on a thread that no call waits for.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use sanswire::waist::{Record, Waist};
+
+use crate::clock::Clock;
+use crate::serve::answer::caught;
+
+/// Takes records.
+pub(crate) type Sink = Box<dyn FnMut(Record, SystemTime) + Send>;
+
+/// How long the end of a server waits for its records.
+const FLUSH: Duration = Duration::from_secs(1);
+/// So many are taken at once: the waist is locked meanwhile.
+const BATCH: usize = 64;
+
+/// What became of records that nobody got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordStats {
+    /// Given up because too many waited.
+    pub lost: u64,
+    /// The sink panicked over them.
+    pub failed: u64,
+}
+
+/// A waist, and what becomes of its records. The lock is held for calls of the waist alone, never for the sink.
+pub(crate) struct Ledger {
+    state: Mutex<State>,
+    /// There is something to do for the thread.
+    work: Condvar,
+    /// The thread has done all that there was.
+    done: Condvar,
+    clock: Clock,
+}
+
+pub(crate) struct State {
+    pub(crate) waist: Waist,
+    /// Until a thread has it.
+    sink: Option<Sink>,
+    started: bool,
+    /// Records wait, or are being given out.
+    busy: bool,
+    stopping: bool,
+    failed: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(waist: Waist, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
+        let state = State { waist, sink, started: false, busy: false, stopping: false, failed: 0 };
+        Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock })
+    }
+
+    /// Nothing of the embedder's panics under this lock.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The waist gave records: somebody should take them.
+    pub(crate) fn recorded(self: &Arc<Self>, state: &mut State) {
+        if state.busy {
+            return;
+        }
+        if let Some(sink) = state.sink.take() {
+            // A thread that cannot be had now may be had for the next record; until then they wait.
+            let slot = Arc::new(Mutex::new(Some(sink)));
+            let (ledger, taken) = (Arc::clone(self), Arc::clone(&slot));
+            let take = move || taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let run = move || take().into_iter().for_each(|sink| ledger.run(sink));
+            match thread::Builder::new().name("sanswire-records".into()).spawn(run) {
+                Ok(_) => state.started = true,
+                Err(_) => state.sink = slot.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            }
+        }
+        if state.started {
+            state.busy = true;
+            self.work.notify_one();
+        }
+    }
+
+    /// Gives records out until the server is gone.
+    fn run(&self, mut sink: Sink) {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut state = self.lock();
+        loop {
+            while batch.len() < BATCH
+                && let Some(record) = state.waist.poll_record()
+            {
+                batch.push(record);
+            }
+            if batch.is_empty() {
+                state.busy = false;
+                self.done.notify_all();
+                if state.stopping {
+                    break;
+                }
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            drop(state);
+            let mut failed = 0;
+            for record in batch.drain(..) {
+                let at = self.wall(&record);
+                failed += u64::from(caught(|| sink(record, at)).is_none());
+            }
+            state = self.lock();
+            state.failed += failed;
+        }
+        drop(state);
+        let _ = caught(|| drop(sink));
+    }
+
+    /// When it was by the wall clock, as that goes now.
+    fn wall(&self, record: &Record) -> SystemTime {
+        let since = self.clock.now().saturating_since(record.at);
+        let now = SystemTime::now();
+        now.checked_sub(since).unwrap_or(now)
+    }
+
+    /// Waits until all records are given out, for a bounded time.
+    pub(crate) fn flush(&self) {
+        let state = self.lock();
+        if state.started {
+            drop(self.done.wait_timeout_while(state, FLUSH, |state| state.busy));
+        }
+    }
+
+    /// The server is gone: what waits is given out for a bounded time, then the thread ends when its sink lets it.
+    pub(crate) fn stop(&self) {
+        self.lock().stopping = true;
+        self.work.notify_one();
+        self.flush();
+    }
+
+    pub(crate) fn stats(&self) -> RecordStats {
+        let state = self.lock();
+        RecordStats { lost: state.waist.lost_records(), failed: state.failed }
+    }
+}
