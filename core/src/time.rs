@@ -67,6 +67,11 @@ impl Monotonic {
         self.0 = self.0.max(now);
         self.0
     }
+
+    /// The latest that it was given.
+    pub(crate) const fn latest(self) -> Instant {
+        self.0
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::server::catalog::ListKind;
 use crate::server::config::UnknownTool;
 use crate::server::dispatch::{Asked, bounded, text};
 use crate::server::event::{self, Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
+use crate::server::log;
 use crate::server::params::Params;
 use crate::server::requests::Open;
 use crate::server::session::Session;
@@ -291,13 +292,7 @@ impl Session {
                     self.stats.unwanted_notices += 1;
                     return Ok(());
                 }
-                notification(&Method::LogMessage, |w| {
-                    w.string("level", level.as_str());
-                    if let Some(logger) = logger {
-                        w.string("logger", logger);
-                    }
-                    w.raw("data", data.view());
-                })
+                log::message(*level, logger.as_deref(), data.view())
             }
         };
         if message.len() > limit {

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
 use crate::error::ConfigError;
 use crate::jsonrpc::RawJson;
@@ -39,6 +40,8 @@ pub struct Config {
     pub announce_server: bool,
     /// The least level of log messages before a legacy client set one.
     pub log_level: LogLevel,
+    /// Whether a legacy client on a stream of its own is pinged when it is silent. By default not.
+    pub keep_alive: Option<KeepAlive>,
     /// Keys the cursors of listings. Give all processes behind one address the same, so that a listing may go on at
     /// any of them. `None`: taken from the seed.
     pub cursor_key: Option<[u8; 32]>,
@@ -60,6 +63,7 @@ impl Config {
             cache: CacheHints::default(),
             announce_server: true,
             log_level: LogLevel::Info,
+            keep_alive: None,
             cursor_key: None,
         }
     }
@@ -80,6 +84,12 @@ impl Config {
         ] {
             within(field, 0, u64::from(u32::MAX), u64::try_from(value.as_millis()).unwrap_or(u64::MAX))?;
         }
+        if let Some(keep) = self.keep_alive {
+            for (field, value) in [("keep_alive.every", keep.every), ("keep_alive.timeout", keep.timeout)] {
+                let millis = u64::try_from(value.as_millis()).unwrap_or(u64::MAX);
+                within(field, 1000, u64::from(u32::MAX), millis)?;
+            }
+        }
         Ok(())
     }
 
@@ -91,6 +101,18 @@ impl Config {
     pub(super) fn serves(&self, revision: Revision) -> bool {
         self.revisions.contains(&revision)
     }
+}
+
+/// When a silent client is asked whether it is still there (revisions up to 2025-11-25). One ping is open at most, and
+/// anything that the client says is a sign of life.
+///
+/// Spec: MCP 2025-11-25 basic/utilities/ping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Ping after so long a silence. A second or more.
+    pub every: Duration,
+    /// Close the connection when nothing came for so long after a ping. A second or more.
+    pub timeout: Duration,
 }
 
 /// What a server offers. Offer only what is answered.

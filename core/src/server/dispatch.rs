@@ -58,6 +58,9 @@ impl Session {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
+        if from == Origin::Stream {
+            self.heard(now);
+        }
         match frame {
             Frame::Message(bytes) => {
                 if first_byte(&bytes) == Some(b'[') && self.takes_batches(&principal) {
@@ -79,7 +82,7 @@ impl Session {
     }
 
     /// The revision of the legacy session, where it is this principal's.
-    fn legacy_for(&self, principal: &Principal) -> Option<Revision> {
+    pub(super) fn legacy_for(&self, principal: &Principal) -> Option<Revision> {
         self.legacy.as_ref().filter(|legacy| legacy.principal == *principal).map(|legacy| legacy.revision)
     }
 

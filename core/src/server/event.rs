@@ -133,6 +133,8 @@ pub enum CloseReason {
     Eof,
     /// The client reads no more.
     Unread,
+    /// The client was silent, and did not answer a ping ([`KeepAlive`](crate::server::KeepAlive)).
+    PingTimedOut,
     /// The client broke the protocol once too often.
     Protocol(Violation),
 }
@@ -143,6 +145,7 @@ impl fmt::Display for CloseReason {
             Self::Local => f.write_str("closed by this side"),
             Self::Eof => f.write_str("the client ended its output"),
             Self::Unread => f.write_str("the client reads no more"),
+            Self::PingTimedOut => f.write_str("the client did not answer a ping"),
             Self::Protocol(violation) => write!(f, "the client broke the protocol: {violation}"),
         }
     }

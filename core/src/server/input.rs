@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use crate::error::ApiError;
 use crate::jsonrpc::{JsonRef, Kind, RawJson};
+use crate::mcp::types::form::{Field, FieldKind, Form};
 use crate::mcp::types::input::{InputKind, InputRequest};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::request::is_uri;
@@ -93,10 +94,7 @@ pub(super) fn check(request: &InputRequest, revision: Revision) -> Result<(), Ap
         InputKind::ElicitForm | InputKind::ElicitUrl if text("message").is_none() => {
             Some("an elicitation needs a message")
         }
-        InputKind::ElicitForm => {
-            let schema = member("requestedSchema").is_some_and(|schema| schema.kind() == Kind::Object);
-            (!schema).then_some("a form needs a requestedSchema")
-        }
+        InputKind::ElicitForm => request.params.as_ref().and_then(|params| form(params.view())),
         InputKind::ElicitUrl if !text("url").is_some_and(|url: String| is_safe_to_open(&url)) => {
             Some("an elicitation by URL needs a url: https, or http on this machine")
         }
@@ -105,6 +103,31 @@ pub(super) fn check(request: &InputRequest, revision: Revision) -> Result<(), Ap
             .then_some("an elicitation by URL needs an elicitationId"),
     };
     why.map_or(Ok(()), |why| Err(ApiError::BadParams(why)))
+}
+
+/// Why this is no form that clients can show. What says of itself that it is secret has no place in one: a URL is
+/// for that.
+///
+/// Spec: MCP 2025-06-18 and later, client/elicitation, "Requested Schema"; schema, `PrimitiveSchemaDefinition`.
+fn form(params: JsonRef<'_>) -> Option<&'static str> {
+    let Ok(form) = Form::read(params) else {
+        return Some("a form needs a requestedSchema with properties, 256 at most");
+    };
+    let properties = params.get("requestedSchema").and_then(|schema| schema.get("properties"));
+    let member =
+        |field: &Field, name| properties.and_then(|all| all.get(&field.name)).and_then(|one| one.get(name));
+    form.fields.iter().find_map(|field| {
+        let format = member(field, "format").is_some_and(|format| !format.is_null());
+        let known = !matches!(field.kind, FieldKind::Text { format: None, .. });
+        if format && !known {
+            return Some("the format of a form's field is email, uri, date or date-time");
+        }
+        if member(field, "writeOnly").and_then(JsonRef::as_bool) == Some(true) {
+            return Some("a form asks for no secrets; ask for those by a URL");
+        }
+        let unsupported = field.kind == FieldKind::Unsupported;
+        unsupported.then_some("a form's fields are text, numbers, yes or no, or choices")
+    })
 }
 
 /// Whether `data` of -32042 lists what has to be done first, all of it by URL, each with an id.
@@ -174,6 +197,7 @@ mod tests {
             (ElicitForm, form, Revision::V2025_03_26, false),
             (ElicitForm, r#"{"requestedSchema":{}}"#, m, false),
             (ElicitForm, r#"{"message":"m"}"#, m, false),
+            (ElicitForm, r#"{"message":"m","requestedSchema":{"type":"object"}}"#, m, false),
             (ElicitForm, url, m, false),
             (ElicitUrl, form, m, false),
             (ElicitUrl, url, c, true),
@@ -189,6 +213,34 @@ mod tests {
         ];
         for (kind, params, revision, good) in table {
             assert_eq!(check(&request(kind, params), revision).is_ok(), good, "{kind:?} {params} {revision}");
+        }
+    }
+
+    #[test]
+    fn a_form_has_fields_that_can_be_filled_in_and_none_for_secrets() {
+        // P-367
+        let asks = |property: &str| {
+            let params = alloc::format!(
+                r#"{{"message":"m","requestedSchema":{{"type":"object","properties":{{"f":{property}}}}}}}"#
+            );
+            check(&request(InputKind::ElicitForm, &params), Revision::V2026_07_28)
+        };
+        for good in [
+            r#"{"type":"string"}"#,
+            r#"{"type":"string","format":"email"}"#,
+            r#"{"type":"string","format":null,"writeOnly":false}"#,
+            r#"{"type":"integer"}"#,
+            r#"{"type":"string","enum":["a"]}"#,
+        ] {
+            assert_eq!(asks(good), Ok(()), "{good}");
+        }
+        for bad in [
+            r#"{"type":"string","format":"password"}"#,
+            r#"{"type":"string","writeOnly":true}"#,
+            r#"{"type":"object"}"#,
+            r#"{"type":"array","items":{"type":"object"}}"#,
+        ] {
+            assert!(matches!(asks(bad), Err(ApiError::BadParams(_))), "{bad}");
         }
     }
 

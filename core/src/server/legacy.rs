@@ -15,6 +15,7 @@ use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, cut, text};
 use crate::server::event::{Principal, Who};
 use crate::server::params::Params;
+use crate::server::ping::Life;
 use crate::server::session::Session;
 
 /// What is known of the client that opened the session.
@@ -31,6 +32,8 @@ pub(super) struct Legacy {
     pub(super) push_to: Origin,
     /// Addresses of resources that it watches.
     pub(super) watched: BTreeSet<String>,
+    /// Whether it is still there.
+    pub(super) life: Life,
 }
 
 impl Session {
@@ -86,6 +89,7 @@ impl Session {
             initialized: false,
             push_to: if asked.from == Origin::Stream { Origin::Stream } else { Origin::Push },
             watched: BTreeSet::new(),
+            life: Life::new(self.clock.latest()),
         });
         self.answer_own(asked, message);
     }

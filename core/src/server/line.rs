@@ -10,6 +10,7 @@ use crate::frame::LineDecoder;
 use crate::jsonrpc::RawJson;
 use crate::machine::Machine;
 use crate::mcp::types::input::InputRequest;
+use crate::mcp::types::log::LogLevel;
 use crate::outbox::Outbox;
 use crate::server::catalog::{Catalog, ListKind};
 use crate::server::config::Config;
@@ -97,6 +98,23 @@ impl LineConnection {
     pub fn notify(&mut self, request: RequestHandle, notice: &Notice, now: Instant) -> Result<(), ApiError> {
         self.check_room()?;
         self.session.notify(request, notice, now)?;
+        self.carry_out(now);
+        Ok(())
+    }
+
+    /// Tells the client of a legacy session something that belongs to no request; see [`Session::log`].
+    ///
+    /// # Errors
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be written.
+    pub fn log(
+        &mut self,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &RawJson,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.session.log(level, logger, data, now)?;
         self.carry_out(now);
         Ok(())
     }

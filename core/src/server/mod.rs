@@ -65,9 +65,11 @@ mod input;
 mod legacy;
 mod line;
 mod listing;
+mod log;
 mod modern;
 mod params;
 mod peers;
+mod ping;
 mod publish;
 mod queue;
 mod reply;
@@ -79,7 +81,7 @@ pub mod state;
 mod subscription;
 
 pub use catalog::{Catalog, ListKind};
-pub use config::{CacheHints, Capabilities, Config, ToolFilter, UnknownTool};
+pub use config::{CacheHints, Capabilities, Config, KeepAlive, ToolFilter, UnknownTool};
 pub use event::{
     CloseReason, Context, Effect, Event, InputRound, Notice, PeerOutcome, PeerRequestHandle, Principal,
     Reply, RequestHandle,

@@ -35,6 +35,16 @@ impl Peers {
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.open.values().map(|waiting| waiting.until).min()
     }
+
+    /// The wire id of the next request of ours.
+    pub(super) const fn next_id(&self) -> u64 {
+        self.last + 1
+    }
+
+    /// A request of ours has this id.
+    pub(super) const fn take_id(&mut self, id: u64) {
+        self.last = id;
+    }
 }
 
 impl Session {
@@ -76,10 +86,10 @@ impl Session {
             return Err(ApiError::TooManyInFlight { limit });
         }
         let principal = open.principal.clone();
-        let id = self.peers.last + 1;
+        let id = self.peers.next_id();
         let message = encode(id, &method, ask, revision);
         self.check_length(message.len())?;
-        self.peers.last = id;
+        self.peers.take_id(id);
         let until = now.saturating_add(self.config.limits.peer_request);
         self.peers.open.insert(id, Waiting { during: request.0, to, principal, until });
         if let Some(open) = self.requests.get_mut(request.0) {
@@ -96,6 +106,9 @@ impl Session {
         id: &RequestId,
         answer: Result<RawJson, ErrorObject>,
     ) -> bool {
+        if self.is_pong(principal, id) {
+            return true;
+        }
         let Some(number) = self.claim(Some(principal), id) else { return false };
         let outcome = match answer {
             Ok(result) if result.view().kind() == Kind::Object => PeerOutcome::Result(result),
@@ -131,7 +144,15 @@ impl Session {
         self.end_if_open(principal, id, PeerOutcome::TooLarge { len, limit })
     }
 
+    /// The client answers our ping, in whatever way.
+    fn is_pong(&mut self, principal: &Principal, id: &RequestId) -> bool {
+        self.legacy_for(principal).is_some() && number(id).is_some_and(|id| self.take_pong(id))
+    }
+
     fn end_if_open(&mut self, principal: &Principal, id: &RequestId, outcome: PeerOutcome) -> bool {
+        if self.is_pong(principal, id) {
+            return true;
+        }
         let theirs =
             |number: &u64| self.peers.open.get(number).is_some_and(|waiting| waiting.principal == *principal);
         let number = number(id).filter(theirs);

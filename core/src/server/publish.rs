@@ -86,6 +86,7 @@ mod tests {
     use super::*;
     use crate::jsonrpc::RawJson;
     use crate::mcp::types::page::ListItem;
+    use crate::mcp::types::tool::EMPTY_INPUT_SCHEMA;
     use alloc::format;
 
     fn checked(definition: &str) -> Result<(), SetAsideReason> {
@@ -107,7 +108,10 @@ mod tests {
 
     #[test]
     fn schemas_are_in_a_dialect_that_is_known() {
-        // P-100 P-101 P-102 P-103
+        // P-100 P-102 P-103
+        assert!(DIALECTS.contains(&"https://json-schema.org/draft/2020-12/schema"));
+        let ours = RawJson::parse_str(EMPTY_INPUT_SCHEMA).expect("a schema");
+        assert!(ours.view().get("$schema").is_none(), "which means 2020-12");
         let tool = |schema: &str| format!(r#"{{"name":"a","inputSchema":{schema},"outputSchema":{schema}}}"#);
         for dialect in DIALECTS {
             for end in ["", "#"] {

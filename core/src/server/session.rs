@@ -255,6 +255,7 @@ impl Session {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.expire_asks(now);
+        self.ping(now);
         self.announce(now);
         self.settle(now);
     }
@@ -267,7 +268,8 @@ impl Session {
             Phase::Draining(until, _) => Some(until),
             Phase::Closed(_) => return None,
         };
-        earliest(drain, earliest(self.peers.next_deadline(), self.announce_at()))
+        let ours = earliest(self.peers.next_deadline(), self.ping_at());
+        earliest(drain, earliest(ours, self.announce_at()))
     }
 
     /// What the link is to do next.
@@ -283,6 +285,9 @@ impl Session {
 
     /// The next event, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
+        if self.events.is_full(&self.config.limits) {
+            self.note_held_up();
+        }
         self.events.pop()
     }
 
@@ -308,6 +313,9 @@ impl Session {
     /// How many bytes wait in the link. While that is at or over
     /// [`Limits::max_queued_out_bytes`](crate::limits::Limits::max_queued_out_bytes), what has time is held back.
     pub fn set_outbound(&mut self, bytes: usize) {
+        if bytes < self.outbound && self.outbound_full() {
+            self.note_held_up();
+        }
         self.outbound = bytes;
     }
 

@@ -4,6 +4,7 @@ pub mod call_result;
 pub mod collection;
 pub mod completion;
 pub mod content;
+pub mod elicited;
 pub mod flaw;
 pub mod form;
 pub mod input;
