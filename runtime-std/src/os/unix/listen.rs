@@ -111,7 +111,7 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    fn new(fd: OwnedFd, tcp: bool) -> Result<Self, Errno> {
+    pub(super) fn new(fd: OwnedFd, tcp: bool) -> Result<Self, Errno> {
         if tcp {
             net::sockopt::set_tcp_nodelay(&fd, true)?;
         }

@@ -148,6 +148,13 @@ impl StdioEnds {
         })
     }
 
+    /// As on a system that knows no better way for pipes.
+    #[cfg(test)]
+    pub(super) fn without_nowait(self) -> Self {
+        self.refused.store(true, Ordering::Relaxed);
+        self
+    }
+
     /// Appends one read to `buffer`, within its spare room. Only after a wait said that it is readable: or this
     /// may block, unless it is a socket.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
