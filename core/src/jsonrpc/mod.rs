@@ -24,6 +24,7 @@ mod method;
 mod number;
 mod reader;
 mod text;
+mod typed;
 mod utf8;
 mod words;
 mod writer;
@@ -45,6 +46,7 @@ pub use json::RawJson;
 pub use method::MethodText;
 pub use reader::{Elements, JsonRef, Kind, Members};
 pub use text::JsonStr;
+pub use typed::Misfit;
 pub use writer::{ArrayWriter, ObjectWriter, ParamsWriter};
 
 pub use grammar::MAX_DEPTH;

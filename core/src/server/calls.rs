@@ -216,10 +216,13 @@ impl Session {
         let mut needed =
             arguments.filter_map(|raw| PromptArgument::read(raw).ok()).filter(|needed| needed.required);
         let given = given.into_iter().flat_map(JsonRef::members);
-        if needed.any(|needed| !given.clone().any(|(name, _)| name.eq_str(&needed.name))) {
-            return Err(Refusal::params("a required argument is missing"));
+        match needed.find(|needed| !given.clone().any(|(name, _)| name.eq_str(&needed.name))) {
+            Some(missing) => {
+                let message = format!("the required argument {} is missing", bounded(&missing.name));
+                Err(Refusal::Error(codes::INVALID_PARAMS, message.into()))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn check_completion(&self, params: &RawJson) -> Result<(), Refusal> {
