@@ -59,6 +59,7 @@ pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};
 pub use serve::{
-    Application, AskError, BuildError, Builder, Call, IntoReply, Json, RecordStats, ServeError, Server,
-    ServerOptions, Stopper, ToolError,
+    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, IntoContents,
+    IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
+    Server, ServerOptions, Stopper, Tool, ToolError,
 };

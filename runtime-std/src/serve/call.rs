@@ -12,6 +12,7 @@ use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
 use sanswire::waist::{ErrorClass, Spend};
 
 use crate::serve::driver::Driver;
+use crate::serve::server::Inner;
 
 /// One request, as the driver hands it out.
 pub(crate) struct Job {
@@ -85,6 +86,10 @@ impl<'a> Call<'a> {
     pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
         let spent = Spend { tokens: 0, cost: 0 };
         Self { driver, job, told: Mutex::new(Told { spent, class: None }) }
+    }
+
+    pub(super) fn inner(&self) -> &Arc<Inner> {
+        self.driver.server()
     }
 
     /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...

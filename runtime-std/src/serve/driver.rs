@@ -40,6 +40,10 @@ impl Driver {
         Ok(Self { server, clock, state: Mutex::new(state) })
     }
 
+    pub(super) const fn server(&self) -> &Arc<Inner> {
+        &self.server
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,6 +68,8 @@ impl Driver {
                 let taken = state.machine.handle_input(rest, self.now());
                 rest = rest.get(taken..).unwrap_or_default();
                 self.deliver(&mut state);
+                state.machine.handle_timeout(self.now());
+                self.flush(&mut state);
             }
             if n == 0 {
                 break;

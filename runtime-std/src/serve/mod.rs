@@ -10,19 +10,37 @@
 
 mod answer;
 mod application;
+mod arguments;
+mod base64;
 mod builder;
 mod call;
+mod changes;
+mod content;
+mod contents;
+mod definition;
 mod driver;
+mod fault;
 mod govern;
+mod messages;
 mod options;
 mod records;
 mod reply;
+mod router;
+mod schema;
 mod server;
+mod template;
 
 pub use application::Application;
-pub use builder::{BuildError, Builder};
+pub use builder::Builder;
 pub use call::{AskError, Call};
+pub use content::Content;
+pub use contents::{Contents, IntoContents};
+pub use definition::{Definition, Prompt, Resource, Tool};
+pub use fault::BuildError;
+pub use messages::{IntoMessages, Messages};
 pub use options::ServerOptions;
 pub use records::RecordStats;
 pub use reply::{IntoReply, Json, ToolError};
+pub use schema::Schema;
 pub use server::{ServeError, Server, Stopper};
+pub use template::ResourceUri;

@@ -1,36 +1,68 @@
-//! What a handler may give back.
+//! What a handler may give back, and why it may not.
 
 use std::fmt;
 
 use sanswire::jsonrpc::{ErrorObject, RawJson};
+use sanswire::mcp::codes::ErrorCode;
 use sanswire::server::Reply;
 use serde::Serialize;
 
 use crate::serve::call::AskError;
 
-/// Why a tool failed. Made by `?` of any error; the model gets to see its text, in a result with `isError`.
+/// Why a handler has no result. `?` makes one of any error.
+///
+/// A tool's failure goes to the model, as a result with `isError`; that of a resource, prompt or completion goes to the
+/// client, as the error -32603.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolError {
     /// A failure that a model can read.
     Failed(String),
+    /// The arguments do not fit, and this says which. To a model it is a failure, to the client of a prompt the error
+    /// -32602.
+    Arguments(String),
     /// An error of the protocol instead of a result.
     Protocol(ErrorObject),
+    /// There is no such resource: the code is that of the request's revision.
+    NotFound,
     /// A question has no answer yet: [`AskError::Suspended`] on its way up.
     Suspended,
 }
 
 impl ToolError {
-    /// A failure, in words for a model.
+    /// A failure, in words for a model. No secrets.
     #[must_use]
     pub fn new(text: impl fmt::Display) -> Self {
         Self::Failed(text.to_string())
+    }
+
+    /// An error of the protocol. A code of your own lies outside of -32768 to -32000.
+    #[must_use]
+    pub fn protocol(code: ErrorCode, message: &str) -> Self {
+        Self::Protocol(ErrorObject::new(code, message))
+    }
+
+    /// There is no such resource.
+    ///
+    /// Spec: MCP server/resources, "Error Handling".
+    #[must_use]
+    pub const fn not_found() -> Self {
+        Self::NotFound
     }
 }
 
 impl<E: std::error::Error> From<E> for ToolError {
     fn from(error: E) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+impl From<AskError> for ToolError {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Suspended => Self::Suspended,
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 
@@ -45,13 +77,22 @@ impl fmt::Display for AskError {
     }
 }
 
-/// What becomes a tool's result.
+/// What becomes a tool's result: text, [`Json`] (or JSON that is ready) as `structuredContent`, [`Content`] of several
+/// blocks, nothing at all (`()`), or a [`Reply`] as it is.
+///
+/// [`Content`]: crate::Content
 pub trait IntoReply {
     /// The result.
     ///
     /// # Errors
     /// Why there is none.
     fn into_reply(self) -> Result<Reply, ToolError>;
+}
+
+impl IntoReply for () {
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        Ok(Reply::Complete(RawJson::empty_object()))
+    }
 }
 
 impl IntoReply for &str {
@@ -72,20 +113,23 @@ impl IntoReply for Reply {
     }
 }
 
+/// The value is the structured result; clients that know none get it as text.
+impl IntoReply for RawJson {
+    fn into_reply(self) -> Result<Reply, ToolError> {
+        Ok(Reply::Complete(Self::object(|w| {
+            w.raw("structuredContent", self.view());
+        })))
+    }
+}
+
 /// A value as `structuredContent`, and as text for clients that know no structure.
+///
+/// Give an object where clients before 2026-07-28 matter: they get anything else as text alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 
 impl<T: Serialize> IntoReply for Json<T> {
     fn into_reply(self) -> Result<Reply, ToolError> {
-        let value = RawJson::serialize(&self.0)?;
-        Ok(Reply::Complete(RawJson::object(|w| {
-            w.array("content", |w| {
-                w.object(|w| {
-                    w.string("type", "text").string("text", value.as_str());
-                });
-            });
-            w.raw("structuredContent", value.view());
-        })))
+        RawJson::serialize(&self.0)?.into_reply()
     }
 }

@@ -15,6 +15,7 @@ use crate::serve::driver::Driver;
 use crate::serve::govern::Governor;
 use crate::serve::options::ServerOptions;
 use crate::serve::records::RecordStats;
+use crate::serve::router::Router;
 
 /// A server: what it lists and how it answers, for any number of connections. Clones share it.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub(crate) struct Inner {
     catalog: Mutex<Arc<Catalog>>,
     application: Box<dyn Application>,
     governor: Governor,
+    /// The application again, if it is made of closures.
+    router: Option<Arc<Router>>,
     drivers: Mutex<Vec<Weak<Driver>>>,
 }
 
@@ -67,7 +70,7 @@ impl Server {
     /// A server made of an application of its own.
     #[must_use]
     pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
-        Self::assemble(config, catalog, application, Governor::default())
+        Self::assemble(config, catalog, Box::new(application), None, Governor::default())
     }
 
     /// As [`new`](Self::new), bound by `options`.
@@ -80,13 +83,37 @@ impl Server {
         application: impl Application,
         options: ServerOptions,
     ) -> Result<Self, ConfigError> {
-        Ok(Self::assemble(config, catalog, application, Governor::new(options)?))
+        Ok(Self::assemble(config, catalog, Box::new(application), None, Governor::new(options)?))
     }
 
-    fn assemble(config: Config, catalog: Catalog, application: impl Application, governor: Governor) -> Self {
-        let (catalog, application) = (Mutex::new(Arc::new(catalog)), Box::new(application));
-        let inner = Inner { config, catalog, application, governor, drivers: Mutex::default() };
+    /// A server made of closures.
+    pub(super) fn with_router(
+        config: Config,
+        catalog: Catalog,
+        router: Arc<Router>,
+        governor: Governor,
+    ) -> Self {
+        Self::assemble(config, catalog, Box::new(Arc::clone(&router)), Some(router), governor)
+    }
+
+    fn assemble(
+        config: Config,
+        catalog: Catalog,
+        application: Box<dyn Application>,
+        router: Option<Arc<Router>>,
+        governor: Governor,
+    ) -> Self {
+        let catalog = Mutex::new(Arc::new(catalog));
+        let inner = Inner { config, catalog, application, governor, router, drivers: Mutex::default() };
         Self { inner: Arc::new(inner) }
+    }
+
+    pub(super) fn of(inner: &Arc<Inner>) -> Self {
+        Self { inner: Arc::clone(inner) }
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// Serves one client over standard input and output, until it ends its output or a [`Stopper`] says so.
@@ -172,6 +199,10 @@ impl Inner {
 
     pub(crate) fn governor(&self) -> &Governor {
         &self.governor
+    }
+
+    pub(super) const fn router(&self) -> Option<&Arc<Router>> {
+        self.router.as_ref()
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

@@ -26,6 +26,7 @@ struct Server {
 pub(crate) fn serve(flags: &[String]) {
     match flags.split_first() {
         Some((kind, flags)) if kind == "governed" => return crate::governed::serve(flags),
+        Some((kind, _)) if kind == "closures" => return crate::closures::serve(),
         _ => {}
     }
     let server = Arc::new(Server {

@@ -7,6 +7,7 @@
 )]
 
 mod child;
+mod closures;
 mod common;
 mod errors;
 mod flow;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             // Most of them wait, few of them work.
             arguments.test_threads = arguments.test_threads.or(Some(4));
             let trials = [
+                closures::trials(),
                 errors::trials(),
                 flow::trials(),
                 governed::trials(),

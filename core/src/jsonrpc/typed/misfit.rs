@@ -62,7 +62,9 @@ impl Misfit {
         Self::here(Why::Expected { expected: expected.into(), found: Some(Kind::String) })
     }
 
-    pub(super) fn in_member(mut self, name: &str) -> Self {
+    /// The same, seen from the object around it, where the value is the member `name`.
+    #[must_use]
+    pub fn in_member(mut self, name: &str) -> Self {
         let name = bounded(name);
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{name}{dot}{}", self.path);

@@ -1,0 +1,43 @@
+//! Why a server could not be built.
+
+use std::fmt;
+
+use sanswire::server::ListKind;
+
+/// Why a server could not be built, or changed: all that is wrong, not the first thing only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    faults: Vec<String>,
+}
+
+impl BuildError {
+    /// Each thing that is wrong, with what it is about: `tool "add": it is not JSON: …`.
+    #[must_use]
+    pub fn faults(&self) -> &[String] {
+        &self.faults
+    }
+
+    pub(super) const fn new(faults: Vec<String>) -> Self {
+        Self { faults }
+    }
+
+    /// Notes that something is wrong with the definition of `key`.
+    pub(super) fn about(kind: ListKind, key: &str, why: &str) -> String {
+        let kind = match kind {
+            ListKind::Tools => "tool",
+            ListKind::Resources => "resource",
+            ListKind::Templates => "resource template",
+            ListKind::Prompts => "prompt",
+        };
+        format!("{kind} {key:?}: {why}")
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server cannot be built: ")?;
+        f.write_str(&self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for BuildError {}
