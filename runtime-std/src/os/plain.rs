@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use bell::Wake;
-pub(crate) use listen::{Conn, Listener, UnixListener};
+pub(crate) use listen::{Conn, Listener};
 pub(crate) use output::Output;
-pub(crate) use poller::{Pollable, Poller};
+pub(crate) use poller::Poller;
 pub(crate) use process::{Child, bind_to_parent};
 pub(crate) use source::{Input, Source, discard, read_stderr};
 pub(crate) use stdio::StdioEnds;

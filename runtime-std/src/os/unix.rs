@@ -11,8 +11,8 @@ mod tests;
 mod wire;
 
 pub(crate) use dial::dial_unix;
-pub(crate) use listen::{Conn, Listener, UnixListener};
-pub(crate) use poller::{Pollable, Poller};
+pub(crate) use listen::{Conn, Listener, UnixListener, UnixStream};
+pub(crate) use poller::Poller;
 pub(crate) use process::Child;
 pub(crate) use stdio::StdioEnds;
 pub(crate) use sys::bind_to_parent;

@@ -3,7 +3,6 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,10 +12,6 @@ use super::poller::{Pollable, Watched};
 use super::source::{Input, Reading, Source};
 use super::{STACK, tcp_ends};
 use crate::os::{Accept, Got};
-
-/// Of no use here: nobody has one.
-#[derive(Debug)]
-pub(crate) enum UnixListener {}
 
 /// Accepts connections without blocking.
 ///
@@ -103,21 +98,13 @@ impl Listener {
         Ok(Self { calls, address })
     }
 
-    pub(crate) fn unix(listener: UnixListener) -> io::Result<Self> {
-        match listener {}
-    }
-
-    pub(crate) fn bind_unix(_: &Path) -> io::Result<Self> {
-        Err(io::Error::new(ErrorKind::Unsupported, "Unix sockets are not supported on this system"))
-    }
-
     /// Takes the next connection, if there is one. Calls that are over before they were taken are passed over.
     pub(crate) fn accept(&self) -> Accept {
         let Some(call) = self.calls.lock().call.take() else { return Accept::Nothing };
         self.calls.changed.notify_all();
-        match call.and_then(Conn::start) {
+        match call.and_then(Conn::tcp) {
             Ok(conn) => Accept::Conn(conn),
-            Err(error) => Accept::Later(error),
+            Err(_) => Accept::Later,
         }
     }
 }
@@ -164,7 +151,7 @@ struct Ends {
 }
 
 impl Conn {
-    fn start(stream: TcpStream) -> io::Result<Self> {
+    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
         let (source, output) = tcp_ends(stream)?;
         Ok(Self { output, source })
     }
@@ -185,11 +172,6 @@ impl Conn {
     /// Says that no more will come, behind what was written. What still comes can be read.
     pub(crate) fn end_output(&self) {
         self.output.end();
-    }
-
-    /// Ends both directions at once.
-    pub(crate) fn shutdown(&self) {
-        self.output.shutdown();
     }
 }
 

@@ -1,5 +1,7 @@
 //! The threads behind the streams, one by one.
 
+mod served;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -1,9 +1,8 @@
 //! Where connections come from, and what they are.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -12,7 +11,7 @@ use rustix::net;
 use super::poller::Pollable;
 use crate::os::{Accept, Got, Input};
 
-pub(crate) use std::os::unix::net::UnixListener;
+pub(crate) use std::os::unix::net::{UnixListener, UnixStream};
 
 /// How many calls that came to nothing are passed over before the others get their turn.
 const PASSED_OVER: usize = 64;
@@ -33,11 +32,6 @@ impl Listener {
     /// Sets it non-blocking, for everybody who shares it.
     pub(crate) fn unix(listener: UnixListener) -> io::Result<Self> {
         Self::new(listener.into(), false)
-    }
-
-    /// Listens at this path, where nothing may be yet. Whoever may write to the file may connect.
-    pub(crate) fn bind_unix(path: &Path) -> io::Result<Self> {
-        Self::unix(UnixListener::bind(path)?)
     }
 
     fn new(fd: OwnedFd, tcp: bool) -> io::Result<Self> {
@@ -69,9 +63,7 @@ impl Listener {
                     | Errno::NOPROTOOPT
                     | Errno::TIMEDOUT,
                 ) => {}
-                Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
-                    return Accept::Later(errno.into());
-                }
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => return Accept::Later,
                 Err(errno) => return Accept::Failed(errno.into()),
             }
         }
@@ -111,13 +103,25 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new(fd: OwnedFd, tcp: bool) -> Result<Self, Errno> {
+    fn new(fd: OwnedFd, tcp: bool) -> Result<Self, Errno> {
         if tcp {
             net::sockopt::set_tcp_nodelay(&fd, true)?;
         }
         #[cfg(target_vendor = "apple")]
         net::sockopt::set_socket_nosigpipe(&fd, true)?;
         Ok(Self { fd: Arc::new(fd) })
+    }
+
+    /// A connection that was made elsewhere. It is set non-blocking, for everybody who shares it.
+    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::new(stream.into(), true)?)
+    }
+
+    /// A connection that was made elsewhere. It is set non-blocking, for everybody who shares it.
+    pub(crate) fn unix(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::new(stream.into(), false)?)
     }
 
     /// Appends one read to `buffer`, within its spare room. A fault is an end.
@@ -133,11 +137,6 @@ impl Conn {
     /// Says that no more will come, behind what was written. What still comes can be read.
     pub(crate) fn end_output(&self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
-    }
-
-    /// Ends both directions at once.
-    pub(crate) fn shutdown(&self) {
-        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
 }
 

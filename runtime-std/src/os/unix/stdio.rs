@@ -29,7 +29,8 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The inherited standard input and output, under private descriptors that no child gets.
 ///
 /// While this lives, standard input is empty and what is printed goes to standard error: a stray print, a handler
-/// that reads, a child that inherits, nothing of that touches the wire. When it goes, both are as they were.
+/// that reads, a child that inherits, nothing of that touches the wire. When it goes, or is left, both are as they
+/// were.
 /// What waits in std's own buffers stays there: bytes that were read from [`io::stdin`] before are not served, and
 /// the unfinished line of a print is written to wherever standard output points when the line ends.
 #[derive(Debug)]
@@ -37,15 +38,18 @@ pub(crate) struct StdioEnds {
     /// `None`: it was closed.
     input: Option<OwnedFd>,
     known: Mutex<Input>,
+    /// The last wait found it readable, and nothing was read since.
+    readable: AtomicBool,
     /// `None`: it was closed.
     output: Option<OwnedFd>,
     way: Way,
     /// The output takes no NOWAIT, or is a pipe that was asked already to hold more.
     refused: AtomicBool,
     deepened: AtomicBool,
-    taken: bool,
-    input_moved: bool,
-    output_moved: bool,
+    /// Both were taken from this process; where they were, others are now. Cleared by whoever puts them back.
+    taken: AtomicBool,
+    input_moved: AtomicBool,
+    output_moved: AtomicBool,
 }
 
 /// How to write without waiting.
@@ -94,17 +98,17 @@ impl StdioEnds {
             let said = "standard input and output are being served already";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, said));
         }
-        let mut taken = Self::take_over().inspect_err(|_| TAKEN.store(false, Ordering::Release))?;
-        taken.taken = true;
+        let taken = Self::take_over().inspect_err(|_| TAKEN.store(false, Ordering::Release))?;
+        taken.taken.store(true, Ordering::Release);
         Ok(taken)
     }
 
     fn take_over() -> io::Result<Self> {
-        let mut ends = Self::new(copy(io::stdin())?, copy(io::stdout())?)?;
+        let ends = Self::new(copy(io::stdin())?, copy(io::stdout())?)?;
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         if ends.input.is_some() {
             dup2_stdin(&nothing)?;
-            ends.input_moved = true;
+            ends.input_moved.store(true, Ordering::Release);
         }
         if let Some(output) = &ends.output {
             let place = |fd| Ok::<_, io::Error>(look(fd)?.1.place);
@@ -121,7 +125,7 @@ impl StdioEnds {
                 Some(errors) if !same => dup2_stdout(&errors)?,
                 _ => dup2_stdout(&nothing)?,
             }
-            ends.output_moved = true;
+            ends.output_moved.store(true, Ordering::Release);
         }
         Ok(ends)
     }
@@ -137,15 +141,34 @@ impl StdioEnds {
         };
         Ok(Self {
             known: Mutex::new(known),
+            readable: AtomicBool::new(false),
             input: input.map(|(fd, _)| fd),
             way: output.as_ref().map_or(Way::Careful, |(_, kind)| kind.way),
             output: output.map(|(fd, _)| fd),
             refused: AtomicBool::new(false),
             deepened: AtomicBool::new(false),
-            taken: false,
-            input_moved: false,
-            output_moved: false,
+            taken: AtomicBool::new(false),
+            input_moved: AtomicBool::new(false),
+            output_moved: AtomicBool::new(false),
         })
+    }
+
+    /// Puts both back where they were, as it happens when this goes: for who is done with it while another thread
+    /// holds it still. What that thread reads and writes here is the wire as before.
+    pub(crate) fn leave(&self) {
+        if let Some(output) = &self.output
+            && self.output_moved.swap(false, Ordering::AcqRel)
+        {
+            let _ = dup2_stdout(output);
+        }
+        if let Some(input) = &self.input
+            && self.input_moved.swap(false, Ordering::AcqRel)
+        {
+            let _ = dup2_stdin(input);
+        }
+        if self.taken.swap(false, Ordering::AcqRel) {
+            TAKEN.store(false, Ordering::Release);
+        }
     }
 
     /// As on a system that knows no better way for pipes.
@@ -155,10 +178,13 @@ impl StdioEnds {
         self
     }
 
-    /// Appends one read to `buffer`, within its spare room. Only after a wait said that it is readable: or this
-    /// may block, unless it is a socket.
+    /// Appends one read to `buffer`, within its spare room. After a [`wait`](Self::wait) that found it readable,
+    /// or this has to ask first. It may block only where others take from the same input.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
         let Some(fd) = &self.input else { return Got::End };
+        if !self.readable.swap(false, Ordering::Relaxed) && !is_ready(fd, PollFlags::IN) {
+            return Got::Nothing;
+        }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let got = known.read(fd, buffer);
         if let Got::Bytes { len: MAX_READ_BYTES.., .. } = got {
@@ -244,25 +270,19 @@ impl StdioEnds {
         }
         let mut found = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut next = |watched: bool| watched && found.next().unwrap_or(false);
-        StdioReady {
-            wake: next(true),
-            readable: next(input.is_some()) || closed.readable,
-            writable: next(output.is_some()) || closed.writable,
+        let wake = next(true);
+        let readable = next(input.is_some());
+        if readable {
+            self.readable.store(true, Ordering::Relaxed);
         }
+        let writable = next(output.is_some());
+        StdioReady { wake, readable: readable || closed.readable, writable: writable || closed.writable }
     }
 }
 
 impl Drop for StdioEnds {
     fn drop(&mut self) {
-        if let Some(output) = self.output.as_ref().filter(|_| self.output_moved) {
-            let _ = dup2_stdout(output);
-        }
-        if let Some(input) = self.input.as_ref().filter(|_| self.input_moved) {
-            let _ = dup2_stdin(input);
-        }
-        if self.taken {
-            TAKEN.store(false, Ordering::Release);
-        }
+        self.leave();
     }
 }
 
@@ -274,13 +294,17 @@ fn write_nowait(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     retry_on_intr(|| pwritev2(fd, &[IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT))
 }
 
+fn is_ready(fd: &OwnedFd, flags: PollFlags) -> bool {
+    let mut fds = [PollFd::new(fd, flags)];
+    matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(1..))
+}
+
 /// As much after a poll as a pipe takes at once then.
 fn write_carefully(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let mut wrote = 0;
     for piece in bytes.chunks(PIPE_BUF) {
-        let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::OUT)];
-        let writable = matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(1..));
-        let done = if writable { rustix::io::write(fd, piece) } else { Err(Errno::AGAIN) };
+        let done =
+            if is_ready(fd, PollFlags::OUT) { rustix::io::write(fd, piece) } else { Err(Errno::AGAIN) };
         match done {
             Ok(len) => wrote += len,
             Err(_) if wrote > 0 => break,

@@ -2,11 +2,11 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
-use rustix::io::{Errno, FdFlags};
+use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::{child, in_child};
@@ -72,8 +72,11 @@ fn a_connection_never_blocks_and_no_child_gets_it() {
         std::thread::yield_now();
     }
     assert_eq!(buffer, b"late");
-    conn.shutdown();
-    assert_eq!(read(&conn), Got::End);
+    drop(theirs);
+    while read(&conn) != Got::End {
+        assert!(started.elapsed() < LONG);
+        std::thread::yield_now();
+    }
     assert_eq!(conn.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
@@ -82,8 +85,7 @@ fn unix_sockets_are_served_too() {
     let dir = std::env::temp_dir().join(format!("sanswire-listen-{}", std::process::id()));
     std::fs::create_dir(&dir).unwrap();
     let path = dir.join("socket");
-    let listener = Listener::bind_unix(&path).unwrap();
-    assert_eq!(Listener::bind_unix(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+    let listener = Listener::unix(UnixListener::bind(&path).unwrap()).unwrap();
     let mut theirs = UnixStream::connect(&path).unwrap();
     let conn = next(&listener);
     std::fs::remove_dir_all(&dir).unwrap();
@@ -100,7 +102,7 @@ fn unix_sockets_are_served_too() {
 #[test]
 fn a_read_brings_no_more_than_the_bound() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
-    let conn = Conn::new(ours.into(), false).unwrap();
+    let conn = Conn::unix(ours).unwrap();
     theirs.write_all(&[1; 100_000]).unwrap();
     let mut buffer = Vec::with_capacity(1 << 20);
     assert_eq!(conn.read(&mut buffer), Got::Bytes { len: 65536, full: true });
@@ -162,7 +164,7 @@ fn in_a_child_without_descriptors() {
     }
     for _ in 0..3 {
         match listener.accept() {
-            Accept::Later(error) => assert_eq!(error.raw_os_error(), Some(Errno::MFILE.raw_os_error())),
+            Accept::Later => {}
             other => panic!("{other:?}"),
         }
     }

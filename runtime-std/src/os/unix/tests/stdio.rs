@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -129,6 +130,10 @@ fn a_pipe_is_read_and_grows_only_for_one_who_fills_it() {
     assert_eq!(read(&ends, &mut buffer), Got::Bytes { len: 4, full: false });
     let mut none = Vec::new();
     assert_eq!((ends.read(&mut none), none.capacity()), (Got::Nothing, 0));
+    // Nobody waited for it.
+    assert_eq!(ends.read(&mut buffer), Got::Nothing);
+    theirs.write_all(b"two\n").unwrap();
+    assert_eq!(ends.read(&mut buffer), Got::Bytes { len: 4, full: false });
     theirs.write_all(&[1; 65536]).unwrap();
     #[cfg(target_os = "linux")]
     assert_eq!(rustix::pipe::fcntl_getpipe_size(&kept).unwrap(), 65536);
@@ -294,7 +299,10 @@ fn what_others_print_and_read_is_not_the_wire() {
     let mut stderr = String::new();
     served.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(served.wait().unwrap().success(), "{stdout}{stderr}");
-    assert!(stdout.contains("after") && stdout.contains("1 passed"), "{stdout}");
+    assert!(
+        stdout.contains("after\n") && stdout.contains("after that\n") && stdout.contains("1 passed"),
+        "{stdout}"
+    );
     assert!(!stdout.contains("stray"), "{stdout}");
     assert!(stderr.contains("a stray print") && stderr.contains("a child's stray"), "{stderr}");
 }
@@ -323,7 +331,11 @@ fn in_a_child_that_takes_its_own() {
     let mut rest = String::new();
     io::stdin().read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "rest\n");
-    // Once more.
+    // Once more. A thread that holds it for ever is no hindrance.
+    let ends = Arc::new(StdioEnds::take().unwrap());
+    std::mem::forget(Arc::clone(&ends));
+    ends.leave();
+    println!("after that");
     let ends = StdioEnds::take().unwrap();
     assert_eq!(read(&ends, &mut Vec::with_capacity(8)), Got::End);
 }
