@@ -34,25 +34,37 @@ venv_install() {
         --only-binary :all: -r "$1"
 }
 
+# lanes FOLDER...: all that will be filled in $cache. Until it is, the name of each stands in $cache/failed, so that
+# an installer that is stopped has failed at what it did not come to.
+lanes() {
+    mkdir -p "$cache"
+    printf '%s\n' "$@" >"$cache/failed"
+}
+
+filled() {
+    grep -vxF "$1" "$cache/failed" >"$cache/failed.new" || true
+    mv "$cache/failed.new" "$cache/failed"
+}
+
 # lane FOLDER TOOL PIN...: runs install_FOLDER for the folder in $cache, if its pins, or the tool that fills it,
-# changed. The folder's stamp is written last; the name of one that could not be filled goes to $cache/failed.
+# changed. The folder's stamp is written last.
 lane() {
     local folder=$1 tool=$2 stamp started=$SECONDS
     shift 2
     if ! command -v "$tool" >/dev/null; then
         echo "$folder: $tool is not on the path"
-        echo "$folder" >>"$cache/failed"
         return
     fi
     stamp="$(digest "$@") $("$tool" --version 2>&1 | head -1) $PWD"
     if [ -f "$cache/$folder/.stamp" ] && [ "$(cat "$cache/$folder/.stamp")" = "$stamp" ]; then
         echo "$folder: present"
+        filled "$folder"
     elif rm -f "$cache/$folder/.stamp" && "install_$folder"; then
         echo "$stamp" >"$cache/$folder/.stamp"
         echo "$folder: installed in $((SECONDS - started)) s"
+        filled "$folder"
     else
         echo "$folder: NOT installed"
-        echo "$folder" >>"$cache/failed"
     fi
 }
 
