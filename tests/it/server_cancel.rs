@@ -34,7 +34,7 @@ fn b_51_cancel_meets_finished_handler() {
 
 #[test]
 fn nothing_more_is_sent_for_a_cancelled_request() {
-    // P-124 P-125 P-292; golden rule 2
+    // P-124 P-125 P-292 P-295; golden rule 2
     for message in [
         request("c", "tools/call", json!({"name": "a", "_meta": {"progressToken": 1}})),
         modern_with("c", "tools/call", json!({"name": "a"}), json!({"progressToken": 1})),

@@ -99,6 +99,7 @@ fn b_17_the_same_id_on_two_exchanges_is_two_requests() {
 
 #[test]
 fn closing_a_modern_exchange_cancels_what_was_asked_there() {
+    // P-148 P-149
     let mut http = Http::new();
     http.post(1, &call(1));
     http.post(2, &call(1));
@@ -117,6 +118,7 @@ fn closing_a_modern_exchange_cancels_what_was_asked_there() {
 
 #[test]
 fn a_modern_cancel_is_no_notification_but_a_legacy_one_finds_its_request_on_another_exchange() {
+    // P-199
     let mut http = Http::new();
     http.post(1, &call(1));
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
@@ -143,7 +145,7 @@ fn a_modern_cancel_is_no_notification_but_a_legacy_one_finds_its_request_on_anot
 
 #[test]
 fn statuses_say_what_kind_of_refusal_it_is() {
-    // P-042 P-045
+    // P-042 P-045 P-139 P-140 P-153 P-154
     let mut http = Http::new();
     let mut old = meta();
     old["io.modelcontextprotocol/protocolVersion"] = json!("1900-01-01");
@@ -184,6 +186,7 @@ fn statuses_say_what_kind_of_refusal_it_is() {
 
 #[test]
 fn the_head_has_to_agree_with_the_body() {
+    // P-152
     let mut http = Http::new();
     let facts = |revision, method| Some(HeadFacts { revision: Some(revision), method: Some(method) });
     let modern_revision = Revision::V2026_07_28;

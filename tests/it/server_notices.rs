@@ -16,7 +16,7 @@ fn log(level: LogLevel) -> Notice {
 
 #[test]
 fn progress_needs_a_token_grows_and_ends_with_the_request() {
-    // P-277 P-279 P-281 P-282
+    // P-277 P-279 P-280 P-281 P-282
     for token in [json!("t"), json!(7), json!(0)] {
         let mut rig = Rig::legacy(config(), "2025-11-25");
         let meta = json!({"progressToken": token});

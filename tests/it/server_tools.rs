@@ -299,7 +299,7 @@ fn errors_have_the_code_of_the_requests_revision() {
 
 #[test]
 fn other_calls_are_checked_before_they_are_reported() {
-    // P-336 P-351 P-359
+    // P-336 P-351 P-359 P-360
     let mut rig = Rig::legacy(config(), "2025-11-25");
     let catalog = rig.side.machine.catalog_mut();
     let needs = json!([{"name": "must", "required": true}, {"name": "may"}]);
