@@ -75,7 +75,7 @@ pub fn refused(method: &Method, rejection: &Rejection) -> Reply {
     let text = format!("Refused by the rule \"{}\": {rejection}. {}", rejection.rule(), rejection.advice());
     match method {
         Method::ToolsCall => Reply::tool_error(&text),
-        _ => Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, &text)),
+        _ => Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, text)),
     }
 }
 

@@ -3,13 +3,13 @@
 use alloc::string::String;
 
 use crate::error::ApiError;
-use crate::jsonrpc::{JsonRef, Kind, RawJson};
+use crate::jsonrpc::{ErrorObject, JsonRef, Kind, RawJson};
 use crate::mcp::types::form::{Field, FieldKind, Form};
 use crate::mcp::types::input::{InputKind, InputRequest};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::request::is_uri;
 use crate::mcp::types::sampling::{MessagesFault, check_messages};
-use crate::mcp::{Method, Revision, legality};
+use crate::mcp::{Era, Method, Revision, codes, legality};
 
 /// The method that asks for input of this kind.
 pub(super) const fn method(kind: InputKind) -> Method {
@@ -57,6 +57,17 @@ pub(super) fn add(to: &mut ClientCapabilities, more: &ClientCapabilities) {
     to.roots |= more.roots;
 }
 
+/// -32021, with what was missing.
+///
+/// Spec: MCP 2026-07-28 basic, "Error Codes".
+pub(super) fn missing_capability(missing: &ClientCapabilities) -> ErrorObject {
+    let data = RawJson::object(|w| {
+        w.object("requiredCapabilities", |w| missing.write(w, Era::Modern));
+    });
+    let message = "this needs a capability that the request did not declare";
+    ErrorObject { data: Some(data), ..ErrorObject::new(codes::MISSING_CLIENT_CAPABILITY, message) }
+}
+
 /// Whether `revision` has this request, and it holds what it must.
 ///
 /// # Errors
@@ -65,7 +76,7 @@ pub(super) fn add(to: &mut ClientCapabilities, more: &ClientCapabilities) {
 /// Spec: MCP 2025-11-25 client/elicitation, client/sampling; 2026-07-28 schema, `InputRequest`.
 pub(super) fn check(request: &InputRequest, revision: Revision) -> Result<(), ApiError> {
     let method = method(request.kind);
-    let has = if revision.era() == crate::mcp::Era::Modern {
+    let has = if revision.era() == Era::Modern {
         legality::embeddable(revision, &method)
     } else {
         legality::legal(revision, legality::Sender::Server, &method)

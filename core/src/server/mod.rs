@@ -54,6 +54,7 @@
 )]
 
 mod answer;
+pub mod asking;
 mod calls;
 pub mod catalog;
 pub mod config;

@@ -29,7 +29,8 @@ impl Session {
     pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
         let now = self.clock.advance(now);
         let open = self.requests.get(request.0).ok_or(ApiError::UnknownRequest)?;
-        let mut status = 200;
+        let lacking = |error: &ErrorObject| error.code == codes::MISSING_CLIENT_CAPABILITY;
+        let mut status = if matches!(reply, Reply::Error(error) if lacking(error)) { 400 } else { 200 };
         let message = match reply {
             Reply::Complete(result) => {
                 answer::check(&open.method, open.output_schema.as_ref(), result)?;
@@ -40,7 +41,7 @@ impl Session {
                     Ok(message) => message,
                     Err(missing) => {
                         status = 400;
-                        missing_capability(&open.id, &missing)
+                        encode_error(&open.id, &input::missing_capability(&missing), open)?
                     }
                 }
             }
@@ -107,15 +108,4 @@ fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<
         code => code,
     };
     Ok(error_message(Some(id), code, &error.message, error.data.as_ref().map(RawJson::view)))
-}
-
-/// -32021, with what was missing.
-///
-/// Spec: MCP 2026-07-28 basic, "Error Codes".
-fn missing_capability(id: &RequestId, missing: &ClientCapabilities) -> Vec<u8> {
-    let data = RawJson::object(|w| {
-        w.object("requiredCapabilities", |w| missing.write(w, Era::Modern));
-    });
-    let message = "this needs a capability that the request did not declare";
-    error_message(Some(id), codes::MISSING_CLIENT_CAPABILITY, message, Some(data.view()))
 }

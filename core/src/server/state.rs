@@ -114,6 +114,11 @@ impl Seal {
         base64(&bytes)
     }
 
+    /// How long the state of a payload of `len` bytes is.
+    pub(crate) const fn sealed_len(len: usize) -> usize {
+        (HEAD + len + TAG).saturating_mul(4).div_ceil(3)
+    }
+
     /// Takes a state back: the payload. `now` is in seconds of the wall clock.
     ///
     /// # Errors
@@ -286,6 +291,7 @@ mod tests {
             let seal = Seal::new([7; 32]);
             let binding = Binding::new(&Principal::anonymous(), &Method::ToolsCall, &RawJson::empty_object());
             let state = seal.seal(&binding, &payload, 10);
+            prop_assert_eq!(state.len(), Seal::sealed_len(payload.len()));
             prop_assert_eq!(seal.open(&binding, &state, 9), Ok(payload));
             let mut bytes = state.clone().into_bytes();
             let at = at.index(bytes.len());
