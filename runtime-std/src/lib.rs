@@ -61,5 +61,5 @@ pub use pending::{Cork, Pending};
 pub use serve::{
     Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, IntoContents,
     IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
-    Server, ServerOptions, Stopper, Tool, ToolError,
+    Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
 };

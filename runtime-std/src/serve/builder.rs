@@ -14,9 +14,8 @@ use crate::serve::call::Call;
 use crate::serve::contents::IntoContents;
 use crate::serve::definition::{self, Definition};
 use crate::serve::fault::BuildError;
-use crate::serve::govern::Governor;
 use crate::serve::messages::IntoMessages;
-use crate::serve::options::ServerOptions;
+use crate::serve::options::{ServerOptions, Terms};
 use crate::serve::reply::{IntoReply, ToolError};
 use crate::serve::router::{CompleteFn, ReadFn, Router, Table, ToolFn};
 use crate::serve::server::Server;
@@ -200,14 +199,14 @@ impl Builder {
         if let Err(error) = LineConnection::new(self.config.clone(), [0; 32], Instant::ZERO) {
             self.faults.push(format!("the configuration: {error}"));
         }
-        let governor = Governor::new(self.options);
-        if let Err(error) = &governor {
+        let terms = Terms::new(self.options);
+        if let Err(error) = &terms {
             self.faults.push(format!("what binds it: {error}"));
         }
-        match governor {
-            Ok(governor) if self.faults.is_empty() => {
+        match terms {
+            Ok(terms) if self.faults.is_empty() => {
                 let router = Router::new(self.table, self.complete, self.config.unknown_tool);
-                Ok(Server::with_router(self.config, self.catalog, Arc::new(router), governor))
+                Ok(Server::with_router(self.config, self.catalog, Arc::new(router), terms))
             }
             _ => Err(BuildError::new(self.faults)),
         }

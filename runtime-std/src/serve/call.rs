@@ -8,9 +8,11 @@ use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
+use sanswire::server::asking::Asking;
 use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
 use sanswire::waist::{ErrorClass, Spend};
 
+use crate::serve::ask::Asks;
 use crate::serve::driver::Driver;
 use crate::serve::server::Inner;
 
@@ -56,9 +58,11 @@ pub struct Call<'a> {
 
 /// What a handler said about its own work.
 #[derive(Debug, Default)]
-struct Told {
+pub(super) struct Told {
     spent: Spend,
     class: Option<ErrorClass>,
+    /// None: it has asked nothing yet.
+    pub(super) asking: Option<Box<Asking>>,
 }
 
 impl std::fmt::Debug for Call<'_> {
@@ -67,25 +71,10 @@ impl std::fmt::Debug for Call<'_> {
     }
 }
 
-/// Why a question to the client has no answer yet, or never will.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum AskError {
-    /// The question leaves with this run's end: pass this up, and the handler runs again once the answer came
-    /// (2026-07-28).
-    Suspended,
-    /// The client did not declare that it can be asked this.
-    Undeclared,
-    /// The client failed to ask, or did not answer in time.
-    Failed(PeerOutcome),
-    /// The question cannot be put.
-    Refused(ApiError),
-}
-
 impl<'a> Call<'a> {
     pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
         let spent = Spend { tokens: 0, cost: 0 };
-        Self { driver, job, told: Mutex::new(Told { spent, class: None }) }
+        Self { driver, job, told: Mutex::new(Told { spent, class: None, asking: None }) }
     }
 
     pub(super) fn inner(&self) -> &Arc<Inner> {
@@ -163,19 +152,16 @@ impl<'a> Call<'a> {
         (told.spent, told.class)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the client for input. What comes back is its result: for an elicitation an object with `action` and
-    /// `content`.
-    ///
-    /// # Errors
-    /// As [`AskError`] says. Pass [`AskError::Suspended`] up at once.
-    pub fn ask(&self, _key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
-        match self.driver.ask(self.job, request).map_err(AskError::Refused)? {
-            PeerOutcome::Result(result) => Ok(result),
-            other => Err(AskError::Failed(other)),
-        }
+    /// Asks the client, in a session, and waits for what becomes of it.
+    pub(super) fn ask_client(&self, request: &InputRequest) -> Result<PeerOutcome, ApiError> {
+        self.driver.ask(self.job, request)
+    }
+
+    pub(super) fn asks(&self) -> &Asks {
+        self.driver.server().asks()
     }
 }

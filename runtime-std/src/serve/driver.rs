@@ -40,7 +40,7 @@ impl Driver {
         Ok(Self { server, clock, state: Mutex::new(state) })
     }
 
-    pub(super) const fn server(&self) -> &Arc<Inner> {
+    pub(crate) const fn server(&self) -> &Arc<Inner> {
         &self.server
     }
 

@@ -36,7 +36,7 @@ struct Bound {
 
 impl Governor {
     pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
-        let ServerOptions { mut bindings, governed, trust, tier, records } = options;
+        let ServerOptions { mut bindings, governed, trust, tier, records, .. } = options;
         let subjects = bindings.brakes.max_repeats != 0 || !bindings.hooks.is_empty();
         let (run, open) = (bindings.scope.run.clone(), bindings.open_without_policy);
         bindings.hooks = bindings.hooks.into_iter().map(Contained::wrap).collect();

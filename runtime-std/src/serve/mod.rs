@@ -11,6 +11,7 @@
 mod answer;
 mod application;
 mod arguments;
+mod ask;
 mod base64;
 mod builder;
 mod call;
@@ -31,8 +32,9 @@ mod server;
 mod template;
 
 pub use application::Application;
+pub use ask::{AskError, WallClock};
 pub use builder::Builder;
-pub use call::{AskError, Call};
+pub use call::Call;
 pub use content::Content;
 pub use contents::{Contents, IntoContents};
 pub use definition::{Definition, Prompt, Resource, Tool};

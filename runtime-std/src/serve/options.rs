@@ -1,15 +1,19 @@
-//! What a server is bound by, beyond what its machine is set up with.
+//! What a server is bound by, beyond what its machine is set up with, and how its calls ask.
 
 use std::fmt;
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use sanswire::error::ConfigError;
 use sanswire::server::Governed;
 use sanswire::waist::{Bindings, Record, Tier, Trust};
 
+use crate::serve::ask::{Asks, WallClock};
 use crate::serve::builder::Builder;
+use crate::serve::govern::Governor;
 use crate::serve::records::Sink;
 
-/// What governs a server's calls. The default governs nothing, and costs nothing.
+/// What governs a server's calls, and how they ask their client. The default governs nothing, and that costs nothing.
 ///
 /// As soon as anything is bound, or records are wanted, every call of a tool passes one
 /// [`Waist`](sanswire::waist::Waist), whichever connection it came on. A refused call is answered with a result that
@@ -28,7 +32,30 @@ pub struct ServerOptions {
     pub trust: Trust,
     /// The boundary that the handlers' work is done behind, if there is one.
     pub tier: Option<Tier>,
+    /// Seals what a call has learnt from its client between two rounds (2026-07-28). Keep it secret; give all processes
+    /// behind one address the same. None: drawn at random, so that a call cannot go on after a restart.
+    pub state_key: Option<[u8; 32]>,
+    /// How long a client may take for one round of input (2026-07-28), in whole seconds. Default: 10 min.
+    pub state_lifetime: Duration,
+    /// How many questions one call may ask, over all its rounds. Default: 32.
+    pub max_asks: usize,
+    /// What time it is, for the lifetime above. Default: the system's.
+    pub wall_clock: WallClock,
     pub(crate) records: Option<Sink>,
+}
+
+/// What the options come to.
+#[derive(Default)]
+pub(crate) struct Terms {
+    pub(crate) governor: Governor,
+    pub(crate) asks: Asks,
+}
+
+impl Terms {
+    pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
+        let asks = Asks::new(&options);
+        Ok(Self { governor: Governor::new(options)?, asks })
+    }
 }
 
 impl Default for ServerOptions {
@@ -38,6 +65,10 @@ impl Default for ServerOptions {
             governed: Governed::default(),
             trust: Trust::Trusted,
             tier: None,
+            state_key: None,
+            state_lifetime: Duration::from_secs(600),
+            max_asks: 32,
+            wall_clock: Arc::new(SystemTime::now),
             records: None,
         }
     }
@@ -95,6 +126,34 @@ impl Builder {
     #[must_use]
     pub fn records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
         self.options = self.options.with_records(sink);
+        self
+    }
+
+    /// As [`ServerOptions::state_key`].
+    #[must_use]
+    pub fn state_key(mut self, key: [u8; 32]) -> Self {
+        self.options.state_key = Some(key);
+        self
+    }
+
+    /// As [`ServerOptions::state_lifetime`].
+    #[must_use]
+    pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
+        self.options.state_lifetime = lifetime;
+        self
+    }
+
+    /// As [`ServerOptions::max_asks`].
+    #[must_use]
+    pub fn max_asks(mut self, limit: usize) -> Self {
+        self.options.max_asks = limit;
+        self
+    }
+
+    /// As [`ServerOptions::wall_clock`].
+    #[must_use]
+    pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.options.wall_clock = Arc::new(now);
         self
     }
 }

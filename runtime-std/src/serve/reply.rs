@@ -7,8 +7,6 @@ use sanswire::mcp::codes::ErrorCode;
 use sanswire::server::Reply;
 use serde::Serialize;
 
-use crate::serve::call::AskError;
-
 /// Why a handler has no result. `?` makes one of any error.
 ///
 /// A tool's failure goes to the model, as a result with `isError`; that of a resource, prompt or completion goes to the
@@ -25,7 +23,7 @@ pub enum ToolError {
     Protocol(ErrorObject),
     /// There is no such resource: the code is that of the request's revision.
     NotFound,
-    /// A question has no answer yet: [`AskError::Suspended`] on its way up.
+    /// A question has no answer yet: [`AskError::Suspended`](crate::AskError::Suspended) on its way up.
     Suspended,
 }
 
@@ -54,26 +52,6 @@ impl ToolError {
 impl<E: std::error::Error> From<E> for ToolError {
     fn from(error: E) -> Self {
         Self::Failed(error.to_string())
-    }
-}
-
-impl From<AskError> for ToolError {
-    fn from(error: AskError) -> Self {
-        match error {
-            AskError::Suspended => Self::Suspended,
-            other => Self::Failed(other.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Suspended => f.write_str("the question was not answered yet"),
-            Self::Undeclared => f.write_str("this tool asks a question, and the client takes none"),
-            Self::Failed(outcome) => write!(f, "the client did not answer the question: {outcome:?}"),
-            Self::Refused(error) => write!(f, "the question could not be asked: {error}"),
-        }
     }
 }
 

@@ -73,7 +73,7 @@ impl Router {
             Err(ToolError::Failed(text) | ToolError::Arguments(text)) => Reply::tool_error(&text),
             Err(ToolError::NotFound) => Reply::tool_error("there is no such resource"),
             Err(ToolError::Protocol(error)) => Reply::Error(error),
-            Err(ToolError::Suspended) => Reply::tool_error("not yet"),
+            Err(ToolError::Suspended) => call.suspend(),
         }
     }
 
@@ -90,7 +90,7 @@ impl Router {
         let (name, arguments) = named(call.params(), &none);
         let prompt = self.table().prompts.get(&*name).cloned();
         match prompt {
-            Some(prompt) => or_error(prompt(arguments, call)),
+            Some(prompt) => or_error(call, prompt(arguments, call)),
             None => error(codes::INVALID_PARAMS, "unknown prompt"),
         }
     }
@@ -103,7 +103,7 @@ impl Router {
         let found = self.table().reader(uri.clone()).map(|(uri, read)| (uri, Arc::clone(read)));
         match found.map(|(uri, read)| read(&uri, call)) {
             None | Some(Err(ToolError::NotFound)) => Reply::resource_not_found(&uri),
-            Some(result) => or_error(result),
+            Some(result) => or_error(call, result),
         }
     }
 
@@ -122,14 +122,15 @@ impl Router {
             Ok(asked) => asked,
             Err(flaw) => return flawed(&flaw),
         };
-        or_error(complete(&asked, call).map(|values| {
+        let completed = complete(&asked, call).map(|values| {
             Reply::Complete(RawJson::object(|w| {
                 w.object("completion", |w| {
                     w.array_of_strings("values", values.iter().take(MAX_VALUES).map(String::as_str));
                     w.u64("total", values.len() as u64).bool("hasMore", values.len() > MAX_VALUES);
                 });
             }))
-        }))
+        });
+        or_error(call, completed)
     }
 }
 
@@ -161,14 +162,14 @@ fn named<'a>(params: &'a RawJson, none: &'a RawJson) -> (std::borrow::Cow<'a, st
 }
 
 /// What became of a request whose failures are the client's to see.
-fn or_error(result: Result<Reply, ToolError>) -> Reply {
+fn or_error(call: &Call<'_>, result: Result<Reply, ToolError>) -> Reply {
     match result {
         Ok(reply) => reply,
         Err(ToolError::Failed(text)) => error(codes::INTERNAL_ERROR, &text),
         Err(ToolError::Arguments(text)) => error(codes::INVALID_PARAMS, &text),
         Err(ToolError::NotFound) => error(codes::INVALID_PARAMS, "not found"),
         Err(ToolError::Protocol(error)) => Reply::Error(error),
-        Err(ToolError::Suspended) => error(codes::INTERNAL_ERROR, "not yet"),
+        Err(ToolError::Suspended) => call.suspend(),
     }
 }
 

@@ -10,10 +10,11 @@ use sanswire::server::{Catalog, Config, LineConnection, ListKind};
 use sanswire::waist::{Halt, Spend};
 
 use crate::serve::application::Application;
+use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
 use crate::serve::driver::Driver;
 use crate::serve::govern::Governor;
-use crate::serve::options::ServerOptions;
+use crate::serve::options::{ServerOptions, Terms};
 use crate::serve::records::RecordStats;
 use crate::serve::router::Router;
 
@@ -30,6 +31,7 @@ pub(crate) struct Inner {
     governor: Governor,
     /// The application again, if it is made of closures.
     router: Option<Arc<Router>>,
+    asks: Asks,
     drivers: Mutex<Vec<Weak<Driver>>>,
 }
 
@@ -70,7 +72,7 @@ impl Server {
     /// A server made of an application of its own.
     #[must_use]
     pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
-        Self::assemble(config, catalog, Box::new(application), None, Governor::default())
+        Self::assemble(config, catalog, Box::new(application), None, Terms::default())
     }
 
     /// As [`new`](Self::new), bound by `options`.
@@ -83,17 +85,12 @@ impl Server {
         application: impl Application,
         options: ServerOptions,
     ) -> Result<Self, ConfigError> {
-        Ok(Self::assemble(config, catalog, Box::new(application), None, Governor::new(options)?))
+        Ok(Self::assemble(config, catalog, Box::new(application), None, Terms::new(options)?))
     }
 
     /// A server made of closures.
-    pub(super) fn with_router(
-        config: Config,
-        catalog: Catalog,
-        router: Arc<Router>,
-        governor: Governor,
-    ) -> Self {
-        Self::assemble(config, catalog, Box::new(Arc::clone(&router)), Some(router), governor)
+    pub(super) fn with_router(config: Config, catalog: Catalog, router: Arc<Router>, terms: Terms) -> Self {
+        Self::assemble(config, catalog, Box::new(Arc::clone(&router)), Some(router), terms)
     }
 
     fn assemble(
@@ -101,10 +98,11 @@ impl Server {
         catalog: Catalog,
         application: Box<dyn Application>,
         router: Option<Arc<Router>>,
-        governor: Governor,
+        terms: Terms,
     ) -> Self {
         let catalog = Mutex::new(Arc::new(catalog));
-        let inner = Inner { config, catalog, application, governor, router, drivers: Mutex::default() };
+        let Terms { governor, asks } = terms;
+        let inner = Inner { config, catalog, application, governor, router, asks, drivers: Mutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -197,6 +195,10 @@ impl Inner {
         &*self.application
     }
 
+    pub(crate) const fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
     pub(crate) fn governor(&self) -> &Governor {
         &self.governor
     }
@@ -228,7 +230,7 @@ impl Inner {
 }
 
 /// Random bytes of std's: each hasher state has keys that the system drew.
-fn seed() -> [u8; 32] {
+pub(crate) fn seed() -> [u8; 32] {
     use std::hash::{BuildHasher as _, RandomState};
     let mut seed = [0; 32];
     for (n, chunk) in seed.chunks_exact_mut(8).enumerate() {

@@ -25,6 +25,7 @@ struct Server {
 
 pub(crate) fn serve(flags: &[String]) {
     match flags.split_first() {
+        Some((kind, flags)) if kind == "asking" => return crate::asks::serve(flags),
         Some((kind, flags)) if kind == "governed" => return crate::governed::serve(flags),
         Some((kind, _)) if kind == "closures" => return crate::closures::serve(),
         _ => {}

@@ -6,6 +6,7 @@
     reason = "a test that unwraps fails, which is what it is for"
 )]
 
+mod asks;
 mod child;
 mod closures;
 mod common;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
             // Most of them wait, few of them work.
             arguments.test_threads = arguments.test_threads.or(Some(4));
             let trials = [
+                asks::trials(),
                 closures::trials(),
                 errors::trials(),
                 flow::trials(),

@@ -1,0 +1,261 @@
+//! Asking the client, in both eras.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use sanswire::error::ApiError;
+use sanswire::jsonrpc::{ErrorObject, RawJson};
+use sanswire::mcp::types::elicited::Elicited;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::mcp::types::lifecycle::ClientCapabilities;
+use sanswire::mcp::{Era, codes};
+use sanswire::server::asking::{AskFault, Asked, Asking};
+use sanswire::server::state::{Seal, StateFault};
+use sanswire::server::{PeerOutcome, Reply};
+
+use crate::serve::call::Call;
+use crate::serve::options::ServerOptions;
+use crate::serve::reply::ToolError;
+use crate::serve::server::seed;
+
+/// What time it is, by the wall clock.
+pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// How the calls of a server ask.
+pub(crate) struct Asks {
+    seal: Seal,
+    lifetime: Duration,
+    limit: usize,
+    wall_clock: WallClock,
+}
+
+impl Default for Asks {
+    fn default() -> Self {
+        Self::new(&ServerOptions::default())
+    }
+}
+
+impl Asks {
+    pub(crate) fn new(options: &ServerOptions) -> Self {
+        Self {
+            seal: Seal::new(options.state_key.unwrap_or_else(seed)),
+            lifetime: options.state_lifetime,
+            limit: options.max_asks,
+            wall_clock: Arc::clone(&options.wall_clock),
+        }
+    }
+
+    /// Seconds of the wall clock.
+    fn now(&self) -> u64 {
+        let since = (self.wall_clock)().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |since| since.as_secs())
+    }
+}
+
+/// Why a question to the client has no answer yet, or never will.
+///
+/// Passed up with `?` it becomes what the client has to hear: the questions themselves, an error where the fault is the
+/// client's, and else a failure that a model can read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The question leaves with this run's end: pass this up, and the handler runs again from its start once the answer
+    /// came (2026-07-28).
+    Suspended,
+    /// The client did not declare that it can be asked this. Do without, or pass it up.
+    Undeclared {
+        /// What it would have to declare.
+        missing: Box<ClientCapabilities>,
+        /// The era of the call.
+        era: Era,
+    },
+    /// The client's answer is none to this question.
+    Unfit {
+        /// The question's key.
+        key: Box<str>,
+        /// What is wrong.
+        why: String,
+        /// The era of the call.
+        era: Era,
+    },
+    /// What the client brought back from the last round is not what it was given, or too old.
+    State(StateFault),
+    /// The client failed to ask, or did not answer in time (up to 2025-11-25).
+    Failed(PeerOutcome),
+    /// The question cannot be put.
+    Refused(ApiError),
+    /// The call has asked as many questions as it may.
+    TooMany {
+        /// [`ServerOptions::max_asks`](crate::ServerOptions::max_asks).
+        limit: usize,
+    },
+    /// The answers so far are too long to travel with the client (2026-07-28).
+    StateTooLong {
+        /// Bytes of the state.
+        len: usize,
+        /// The limit it exceeds.
+        limit: usize,
+    },
+}
+
+impl AskError {
+    fn new(fault: AskFault, era: Era) -> Self {
+        match fault {
+            AskFault::Undeclared(missing) => Self::Undeclared { missing, era },
+            AskFault::Unfit { key, why } => Self::Unfit { key, why, era },
+            AskFault::Refused(error) => Self::Refused(error),
+            AskFault::TooMany { limit } => Self::TooMany { limit },
+            AskFault::StateTooLong { len, limit } => Self::StateTooLong { len, limit },
+            other => Self::Unfit { key: Box::default(), why: other.to_string(), era },
+        }
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Suspended => f.write_str("the question was not answered yet"),
+            Self::Undeclared { .. } => {
+                f.write_str("this asks a question, and the client takes none of its kind")
+            }
+            Self::Unfit { key, why, .. } => write!(f, "the client's answer to {key:?} does not fit: {why}"),
+            Self::State(fault) => write!(f, "the client brought back a wrong requestState: {fault}"),
+            Self::Failed(PeerOutcome::Error(error)) => {
+                write!(f, "the client answered the question with the error {}", error.code)
+            }
+            Self::Failed(PeerOutcome::TimedOut) => {
+                f.write_str("the client did not answer the question in time")
+            }
+            Self::Failed(PeerOutcome::Cancelled) => {
+                f.write_str("the call was cancelled before the answer came")
+            }
+            Self::Failed(PeerOutcome::Lost) => f.write_str("the connection ended before the answer came"),
+            Self::Failed(PeerOutcome::TooLarge { len, limit }) => {
+                write!(f, "the client's answer has {len} bytes, the limit is {limit}")
+            }
+            Self::Failed(_) => f.write_str("the client's answer is unusable"),
+            Self::Refused(error) => write!(f, "the question could not be asked: {error}"),
+            Self::TooMany { limit } => write!(f, "the call has asked {limit} questions already"),
+            Self::StateTooLong { len, limit } => {
+                write!(
+                    f,
+                    "the answers so far have {len} bytes as requestState, the limit is {limit}; ask for less"
+                )
+            }
+        }
+    }
+}
+
+impl From<AskError> for ToolError {
+    fn from(error: AskError) -> Self {
+        let text = error.to_string();
+        let of_client = match error {
+            AskError::Suspended => return Self::Suspended,
+            AskError::State(fault) => Some(fault.to_error()),
+            AskError::Undeclared { missing, era: Era::Modern } => AskFault::Undeclared(missing).to_error(),
+            AskError::Unfit { key, why, era: Era::Modern } => AskFault::Unfit { key, why }.to_error(),
+            _ => None,
+        };
+        of_client.map_or(Self::Failed(text), Self::Protocol)
+    }
+}
+
+impl Call<'_> {
+    /// Asks the client for input. What comes back is its result, and fits the question: for an elicitation an object
+    /// with `action`, and `content` that fits the form.
+    ///
+    /// `key` names the question within this call. Up to 2025-11-25 this waits for the answer. In 2026-07-28 it gives
+    /// [`AskError::Suspended`], which has to be passed up with `?`: the question leaves as the call's answer, and the
+    /// handler runs again from its start once the client came back, when this gives the answer at once. So nothing with
+    /// side effects stands before it, and the keys do not change from run to run. What was answered in earlier rounds
+    /// travels with the client, sealed, and holds for the same principal and arguments and for
+    /// [`ServerOptions::state_lifetime`](crate::ServerOptions::state_lifetime).
+    ///
+    /// # Errors
+    /// As [`AskError`] says.
+    ///
+    /// Spec: MCP 2025-11-25 client/elicitation, client/sampling, client/roots; 2026-07-28, multi-round requests.
+    pub fn ask(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
+        match self.put(key, request)? {
+            Asked::Answered(answer) => Ok(answer),
+            Asked::Put if self.era() == Era::Modern => Err(AskError::Suspended),
+            Asked::Put => self.wait_for_answer(key, request),
+        }
+    }
+
+    /// Asks several questions, each under its key; their answers come in the same order. In 2026-07-28 they make one
+    /// round, where one [`ask`](Self::ask) after the other makes several; up to 2025-11-25 it is the same.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask), for the first that fails.
+    pub fn ask_all(&self, questions: &[(&str, &InputRequest)]) -> Result<Vec<RawJson>, AskError> {
+        if self.era() == Era::Modern {
+            // All are put before the first that waits ends the run.
+            for (key, request) in questions {
+                self.put(key, request)?;
+            }
+        }
+        questions.iter().map(|(key, request)| self.ask(key, request)).collect()
+    }
+
+    /// Asks a person, with a form or a URL, and says what they did.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask). That somebody declines is no error.
+    pub fn elicit(&self, key: &str, request: &InputRequest) -> Result<Elicited, AskError> {
+        let answer = self.ask(key, request)?;
+        let unfit = |why: String| AskError::Unfit { key: key.into(), why, era: self.era() };
+        request.elicited(&answer).map_err(|fault| unfit(fault.to_string()))
+    }
+
+    /// The answer of a run that ends with [`AskError::Suspended`]: the questions that it put. For an
+    /// [`Application`](crate::Application) of your own; closures of a [`Builder`](crate::Builder) pass the error up.
+    #[must_use]
+    pub fn suspend(&self) -> Reply {
+        let asks = self.asks();
+        let expires_at = asks.now().saturating_add(asks.lifetime.as_secs());
+        let reply = self.lock().asking.as_ref().and_then(|asking| asking.suspend(&asks.seal, expires_at));
+        reply.unwrap_or_else(|| {
+            let message = "the handler waits for an answer, but has asked nothing";
+            Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, message))
+        })
+    }
+
+    fn era(&self) -> Era {
+        self.context().era()
+    }
+
+    /// Asks, or finds what was answered.
+    fn put(&self, key: &str, request: &InputRequest) -> Result<Asked, AskError> {
+        let mut told = self.lock();
+        if told.asking.is_none() {
+            let asks = self.asks();
+            let begun =
+                Asking::new(self.context(), self.method(), self.params(), &asks.seal, asks.limit, asks.now());
+            told.asking = Some(Box::new(begun.map_err(AskError::State)?));
+        }
+        let asked = told.asking.as_mut().map(|asking| asking.ask(key, request));
+        asked.unwrap_or(Ok(Asked::Put)).map_err(|fault| AskError::new(fault, self.era()))
+    }
+
+    /// Sends the question, and waits. Nothing is locked meanwhile.
+    fn wait_for_answer(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
+        let outcome = self.ask_client(request);
+        let mut told = self.lock();
+        let Some(asking) = told.asking.as_mut() else { return Err(AskError::Suspended) };
+        match outcome {
+            Ok(PeerOutcome::Result(answer)) => {
+                asking.answer(key, answer).map_err(|fault| AskError::new(fault, self.era()))
+            }
+            Ok(other) => {
+                asking.give_up(key);
+                Err(AskError::Failed(other))
+            }
+            Err(error) => {
+                asking.give_up(key);
+                Err(AskError::Refused(error))
+            }
+        }
+    }
+}

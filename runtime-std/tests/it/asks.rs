@@ -1,0 +1,367 @@
+//! What a handler asks its client, in both eras.
+#![expect(clippy::print_stderr, reason = "what the child writes there is what the test reads")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use sanswire_std::sanswire::client::{Outcome, Start};
+use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire_std::sanswire::mcp::Revision;
+use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
+use sanswire_std::sanswire::mcp::types::elicited::Elicited;
+use sanswire_std::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
+use sanswire_std::sanswire::waist::Bindings;
+use sanswire_std::{AskError, Call, Client, Responder, Server, ToolError};
+use serde::de::IgnoredAny;
+
+use crate::common::{child, no_options, options, outcome, raw, text_of, tool, trials};
+
+trials!(
+    questions_in_sequence_are_answered_in_both_eras,
+    several_questions_make_one_round,
+    a_person_may_decline_or_cancel,
+    a_client_that_declared_nothing_is_not_asked,
+    a_handler_may_do_without_an_answer,
+    a_client_that_fails_to_ask_fails_the_tool,
+    a_state_that_was_changed_or_belongs_elsewhere_is_refused,
+    a_state_is_too_old_after_its_lifetime,
+    a_state_outlives_the_server_if_its_key_does,
+    answers_to_what_was_not_asked_are_ignored,
+    a_call_that_asks_without_end_is_stopped,
+    a_round_is_neither_a_failure_nor_a_repetition,
+);
+
+/// A server of tools that ask. Handlers write to standard error when they run.
+pub(crate) fn serve(flags: &[String]) {
+    const ANY: &str = r#"{"inputSchema":{"type":"object"}}"#;
+    let flag = |name: &str| flags.iter().find_map(|flag| flag.strip_prefix(name));
+    let passed = Arc::new(AtomicU64::new(0));
+    let (clock, passes) = (Arc::clone(&passed), Arc::clone(&passed));
+    let mut builder = Server::builder("asking", "0")
+        .wall_clock(move || {
+            SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + clock.load(Ordering::SeqCst))
+        })
+        .tool("order", ANY, order)
+        .tool("both", ANY, both)
+        .tool("say", ANY, say)
+        .tool("perhaps", ANY, perhaps)
+        .tool("endless", ANY, endless)
+        .tool("pass", ANY, move |_: IgnoredAny, _: &Call<'_>| {
+            passes.fetch_add(599, Ordering::SeqCst);
+            Ok("599 s later")
+        });
+    if let Some(byte) = flag("key=") {
+        builder = builder.state_key([byte.parse().unwrap(); 32]);
+    }
+    if flag("strict").is_some() {
+        let mut bindings = Bindings::default();
+        (bindings.brakes.max_repeats, bindings.brakes.error_percent) = (1, 1);
+        bindings.brakes.error_samples = 1;
+        builder = builder.waist(bindings).records(|record, _| {
+            eprintln!("record {} {}", record.kind.as_str(), record.error.map_or("-", |class| class.as_str()));
+        });
+    }
+    builder.build().unwrap().serve_stdio().unwrap();
+}
+
+fn ask_for(field: &str) -> InputRequest {
+    let params = format!(
+        r#"{{"message":"{field}?","requestedSchema":{{"type":"object",
+            "properties":{{"{field}":{{"type":"string"}}}},"required":["{field}"]}}}}"#
+    );
+    InputRequest { kind: InputKind::ElicitForm, params: Some(raw(&params)) }
+}
+
+fn filled(answer: &RawJson, field: &str) -> String {
+    let field = answer.view().get("content").and_then(|content| content.get(field)).and_then(JsonRef::str);
+    field.map_or("nothing".into(), |text| text.decode().into_owned())
+}
+
+fn order(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    eprintln!("ran order");
+    let size = call.ask("size", &ask_for("size"))?;
+    let colour = call.ask("colour", &ask_for("colour"))?;
+    // Asked before: known.
+    assert_eq!(call.ask("size", &ask_for("size"))?, size);
+    eprintln!("ordered");
+    Ok(format!("{} {}", filled(&size, "size"), filled(&colour, "colour")))
+}
+
+fn both(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    eprintln!("ran both");
+    let answers = call.ask_all(&[("size", &ask_for("size")), ("colour", &ask_for("colour"))])?;
+    let [size, colour] = &answers[..] else { panic!("one answer a question") };
+    Ok(format!("{} {}", filled(size, "size"), filled(colour, "colour")))
+}
+
+fn say(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    Ok(match call.elicit("word", &ask_for("word"))? {
+        Elicited::Accepted(content) => format!("accepted {}", content.as_str()),
+        Elicited::Declined => "declined".into(),
+        Elicited::Cancelled => "cancelled".into(),
+    })
+}
+
+fn perhaps(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    match call.ask("word", &ask_for("word")) {
+        Err(AskError::Undeclared { missing, .. }) => {
+            Ok(format!("without a word: {}", missing.elicitation_form))
+        }
+        other => Ok(filled(&other?, "word")),
+    }
+}
+
+fn endless(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    for n in 0.. {
+        call.ask(&n.to_string(), &ask_for("more"))?;
+    }
+    unreachable!()
+}
+
+/// Fills each field with its own name in capitals; declines a question of a word.
+struct Fills(InputAnswer);
+
+impl Responder for Fills {
+    fn respond(&self, request: &InputRequest) -> InputAnswer {
+        let field = request.message().unwrap();
+        let field = field.trim_end_matches('?');
+        if field == "word" {
+            return self.0.clone();
+        }
+        let content = raw(&format!(r#"{{"{field}":"{}"}}"#, field.to_uppercase()));
+        InputAnswer::accept(Some(&content))
+    }
+}
+
+const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn connect(flags: &[&str], revision: Revision, word: Option<InputAnswer>) -> Client {
+    let mut options = options();
+    options.config.start = Start::Pinned(revision);
+    if let Some(word) = word {
+        options.config.capabilities.elicitation_form = true;
+        options.responder = Some(Arc::new(Fills(word)));
+    }
+    Client::connect(&child(&[&["asking"], flags].concat()), options).unwrap()
+}
+
+fn failed(client: &Client, tool: &str) -> String {
+    let Outcome::Complete(result) = outcome(client, tool, "{}") else { panic!("{tool} is no result") };
+    let result = CallToolResult::new(result);
+    assert!(result.is_error(), "{tool}: {}", result.text());
+    result.text()
+}
+
+/// How often a line was written by handlers, after the server's end.
+fn count(client: &Client, line: &str) -> usize {
+    client.close();
+    client.stderr_tail().lines().filter(|written| *written == line).count()
+}
+
+fn questions_in_sequence_are_answered_in_both_eras() {
+    for (revision, runs) in ERAS.into_iter().zip([1, 3]) {
+        let client = connect(&[], revision, Some(InputAnswer::Decline));
+        assert_eq!(tool(&client, "order", "{}"), "SIZE COLOUR", "{revision}");
+        client.close();
+        // A round starts the handler again; it comes behind its last question once.
+        assert_eq!((count(&client, "ran order"), count(&client, "ordered")), (runs, 1), "{revision}");
+    }
+}
+
+fn several_questions_make_one_round() {
+    for (revision, runs) in ERAS.into_iter().zip([1, 2]) {
+        let client = connect(&[], revision, Some(InputAnswer::Decline));
+        assert_eq!(tool(&client, "both", "{}"), "SIZE COLOUR", "{revision}");
+        assert_eq!(count(&client, "ran both"), runs, "{revision}");
+    }
+}
+
+fn a_person_may_decline_or_cancel() {
+    let accepted = InputAnswer::accept(Some(&raw(r#"{"word":"a"}"#)));
+    for revision in ERAS {
+        for (answer, text) in [
+            (InputAnswer::Decline, "declined"),
+            (InputAnswer::Cancel, "cancelled"),
+            (accepted.clone(), r#"accepted {"word":"a"}"#),
+        ] {
+            let client = connect(&[], revision, Some(answer));
+            assert_eq!(tool(&client, "say", "{}"), text, "{revision}");
+        }
+    }
+}
+
+fn a_client_that_declared_nothing_is_not_asked() {
+    // P-312
+    let legacy = connect(&[], Revision::V2025_11_25, None);
+    assert!(failed(&legacy, "order").contains("the client takes none"));
+    let modern = connect(&[], Revision::V2026_07_28, None);
+    let Outcome::Error(error) = outcome(&modern, "order", "{}") else { panic!() };
+    assert_eq!(error.code, -32021);
+    assert_eq!(error.data.unwrap().as_str(), r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#);
+}
+
+fn a_handler_may_do_without_an_answer() {
+    for revision in ERAS {
+        let client = connect(&[], revision, None);
+        assert_eq!(tool(&client, "perhaps", "{}"), "without a word: true", "{revision}");
+    }
+}
+
+fn a_client_that_fails_to_ask_fails_the_tool() {
+    let client =
+        connect(&[], Revision::V2025_11_25, Some(InputAnswer::Result(raw(r#"{"action":"perhaps"}"#))));
+    assert!(failed(&client, "say").contains("word"));
+    // P-318
+    let client =
+        connect(&[], Revision::V2026_07_28, Some(InputAnswer::Result(raw(r#"{"action":"perhaps"}"#))));
+    let Outcome::Error(error) = outcome(&client, "say", "{}") else { panic!() };
+    assert_eq!(error.code, -32602);
+}
+
+/// A server that is spoken to in lines of our own, in 2026-07-28.
+struct Lines {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    id: u32,
+}
+
+impl Lines {
+    fn new(flags: &[&str]) -> Self {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--child", "asking"])
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, id: 0 }
+    }
+
+    /// The answer to a call with these parameters more.
+    fn call(&mut self, tool: &str, more: &str) -> RawJson {
+        self.id += 1;
+        writeln!(
+            self.input,
+            concat!(
+                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"{}","_meta":{{"#,
+                r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+                r#""io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}{}}}}}"#
+            ),
+            self.id, tool, more
+        )
+        .unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        raw(line.trim_end())
+    }
+
+    /// The state that a round ends with.
+    fn state(&mut self, tool: &str, more: &str) -> String {
+        let answer = self.call(tool, more);
+        let state = answer.view().get("result").and_then(|result| result.get("requestState"));
+        state.and_then(JsonRef::str).unwrap_or_else(|| panic!("{}", answer.as_str())).decode().into_owned()
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+const WORD: &str = r#""inputResponses":{"word":{"action":"accept","content":{"word":"a"}}}"#;
+
+fn code(answer: &RawJson) -> Option<i64> {
+    answer.view().get("error")?.get("code")?.as_i64()
+}
+
+fn a_state_that_was_changed_or_belongs_elsewhere_is_refused() {
+    // P-314, P-315, P-316
+    let mut server = Lines::new(&[]);
+    let state = server.state("say", "");
+    let with = |state: &str, arguments: &str| format!(r#",{WORD},"requestState":"{state}"{arguments}"#);
+    let bent = |at: usize| {
+        let mut bytes = state.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        String::from_utf8(bytes).unwrap()
+    };
+    for (what, more) in [
+        ("its beginning was changed", with(&bent(0), "")),
+        ("its middle was changed", with(&bent(state.len() / 2), "")),
+        ("its tag was changed", with(&bent(state.len() - 3), "")),
+        ("junk", with("junk", "")),
+        ("other arguments", with(&state, r#","arguments":{"a":1}"#)),
+    ] {
+        let answer = server.call("say", &more);
+        assert_eq!(code(&answer), Some(-32602), "{what}: {}", answer.as_str());
+    }
+    let elsewhere = server.call("perhaps", &with(&state, ""));
+    assert_eq!(code(&elsewhere), Some(-32602), "{}", elsewhere.as_str());
+    let good = server.call("say", &with(&state, ""));
+    assert!(good.as_str().contains("accepted"), "{}", good.as_str());
+}
+
+fn a_state_is_too_old_after_its_lifetime() {
+    // P-316
+    let mut server = Lines::new(&[]);
+    let state = server.state("say", "");
+    let more = format!(r#",{WORD},"requestState":"{state}""#);
+    server.call("pass", "");
+    assert!(server.call("say", &more).as_str().contains("accepted"));
+    server.call("pass", "");
+    let answer = server.call("say", &more);
+    assert_eq!(code(&answer), Some(-32602));
+    assert!(answer.as_str().contains("expired"), "{}", answer.as_str());
+}
+
+fn a_state_outlives_the_server_if_its_key_does() {
+    let state = Lines::new(&["key=7"]).state("say", "");
+    let more = format!(r#",{WORD},"requestState":"{state}""#);
+    assert!(Lines::new(&["key=7"]).call("say", &more).as_str().contains("accepted"));
+    for other in [&["key=8"][..], &[]] {
+        assert_eq!(code(&Lines::new(other).call("say", &more)), Some(-32602), "{other:?}");
+    }
+}
+
+fn answers_to_what_was_not_asked_are_ignored() {
+    // P-319, P-320
+    let mut server = Lines::new(&[]);
+    let colour = r#"{"action":"accept","content":{"colour":"red"}}"#;
+    let state = server.state("order", &format!(r#","inputResponses":{{"colour":{colour}}}"#));
+    // The colour was not asked for yet, and the size is still missing.
+    let more = format!(r#","inputResponses":{{"colour":{colour}}},"requestState":"{state}""#);
+    let answer = server.call("order", &more);
+    let requests = answer.view().get("result").and_then(|result| result.get("inputRequests")).unwrap();
+    let keys: Vec<_> = requests.members().map(|(key, _)| key.decode().into_owned()).collect();
+    assert_eq!(keys, ["size"]);
+}
+
+fn a_call_that_asks_without_end_is_stopped() {
+    for revision in ERAS {
+        let mut options = options();
+        options.config.start = Start::Pinned(revision);
+        options.config.capabilities.elicitation_form = true;
+        options.config.limits.max_input_rounds = 100;
+        options.responder = Some(Arc::new(Fills(InputAnswer::Decline)));
+        let client = Client::connect(&child(&["asking"]), options).unwrap();
+        assert!(failed(&client, "endless").contains("32 questions"), "{revision}");
+    }
+}
+
+fn a_round_is_neither_a_failure_nor_a_repetition() {
+    // H-187
+    let client = connect(&["strict"], Revision::V2026_07_28, Some(InputAnswer::Decline));
+    assert_eq!(tool(&client, "order", "{}"), "SIZE COLOUR");
+    assert_eq!(text_of(client.call_tool("say", None, &no_options()).unwrap()), "declined");
+    client.close();
+    let text = client.stderr_tail();
+    let ends: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("record end ")).collect();
+    assert_eq!(ends, ["needs_approval", "needs_approval", "-", "needs_approval", "-"]);
+}
