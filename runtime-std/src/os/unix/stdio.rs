@@ -43,13 +43,22 @@ pub(crate) struct StdioEnds {
     /// `None`: it was closed.
     output: Option<OwnedFd>,
     way: Way,
-    /// The output takes no NOWAIT, or is a pipe that was asked already to hold more.
-    refused: AtomicBool,
-    deepened: AtomicBool,
+    #[cfg(target_os = "linux")]
+    pipe: Pipe,
     /// Both were taken from this process; where they were, others are now. Cleared by whoever puts them back.
     taken: AtomicBool,
     input_moved: AtomicBool,
     output_moved: AtomicBool,
+}
+
+/// What was found out about an output that is a pipe.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Default)]
+struct Pipe {
+    /// It takes no writes that must not wait.
+    refused: AtomicBool,
+    /// It was asked to hold more.
+    deepened: AtomicBool,
 }
 
 /// How to write without waiting.
@@ -145,8 +154,8 @@ impl StdioEnds {
             input: input.map(|(fd, _)| fd),
             way: output.as_ref().map_or(Way::Careful, |(_, kind)| kind.way),
             output: output.map(|(fd, _)| fd),
-            refused: AtomicBool::new(false),
-            deepened: AtomicBool::new(false),
+            #[cfg(target_os = "linux")]
+            pipe: Pipe::default(),
             taken: AtomicBool::new(false),
             input_moved: AtomicBool::new(false),
             output_moved: AtomicBool::new(false),
@@ -174,7 +183,8 @@ impl StdioEnds {
     /// As on a system that knows no better way for pipes.
     #[cfg(test)]
     pub(super) fn without_nowait(self) -> Self {
-        self.refused.store(true, Ordering::Relaxed);
+        #[cfg(target_os = "linux")]
+        self.pipe.refused.store(true, Ordering::Relaxed);
         self
     }
 
@@ -208,14 +218,14 @@ impl StdioEnds {
 
     #[cfg(target_os = "linux")]
     fn write_pipe(&self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-        if self.refused.load(Ordering::Relaxed) {
+        if self.pipe.refused.load(Ordering::Relaxed) {
             return write_carefully(fd, bytes);
         }
         let mut wrote = write_nowait(fd, bytes);
         let left = bytes.len() - wrote.unwrap_or(0);
         if left > MAX_READ_BYTES
             && matches!(wrote, Ok(_) | Err(Errno::AGAIN))
-            && !self.deepened.swap(true, Ordering::Relaxed)
+            && !self.pipe.deepened.swap(true, Ordering::Relaxed)
             && rustix::pipe::fcntl_setpipe_size(fd, 1024 * 1024).is_ok()
         {
             // Big messages cost few changes between the two processes then.
@@ -230,7 +240,7 @@ impl StdioEnds {
             Ok(len) => Ok(len),
             // An older system, or a strict one, in several dialects.
             Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS | Errno::SPIPE | Errno::PERM) => {
-                self.refused.store(true, Ordering::Relaxed);
+                self.pipe.refused.store(true, Ordering::Relaxed);
                 write_carefully(fd, bytes)
             }
             Err(errno) => Err(errno.into()),
@@ -303,8 +313,8 @@ fn is_ready(fd: &OwnedFd, flags: PollFlags) -> bool {
 fn write_carefully(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let mut wrote = 0;
     for piece in bytes.chunks(PIPE_BUF) {
-        let done =
-            if is_ready(fd, PollFlags::OUT) { rustix::io::write(fd, piece) } else { Err(Errno::AGAIN) };
+        let write = || rustix::io::retry_on_intr(|| rustix::io::write(fd, piece));
+        let done = if is_ready(fd, PollFlags::OUT) { write() } else { Err(Errno::AGAIN) };
         match done {
             Ok(len) => wrote += len,
             Err(_) if wrote > 0 => break,
