@@ -21,7 +21,8 @@ const READ: Want = Want::READ;
 const WRITE: Want = Want { read: false, write: true };
 
 fn pipe() -> (OwnedFd, OwnedFd) {
-    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap()
+    let (theirs, ours) = io::pipe().unwrap();
+    (theirs.into(), ours.into())
 }
 
 fn ends(input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> StdioEnds {
