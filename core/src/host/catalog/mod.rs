@@ -1,7 +1,11 @@
-//! What tools of many servers are called.
+//! What tools many servers offer, and what they are called.
 
+mod filter;
 mod names;
 mod naming;
+mod outcome;
 
+pub use filter::{FilterList, FilterWarning, Filtered, ToolFilter};
 pub use names::{NameFault, NameRefused, Names, Provenance};
 pub use naming::{ExposedName, MAX_EXPOSED_BYTES, Naming};
+pub use outcome::{FilteredBy, SkipReason, ToolOutcome};

@@ -1,0 +1,100 @@
+//! Patterns of names.
+
+/// Whether `name` is of the form that `pattern` says: `*` stands for any run of characters, `?` for one, everything
+/// else for itself, to the case.
+///
+/// Compares characters, never more than the product of both lengths; most patterns cost one pass.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // Where to go on if the run of the last star has to be one character longer.
+    let mut again = None;
+    loop {
+        let (mut next_pattern, mut next_name) = (pattern.clone(), name.clone());
+        match (next_pattern.next(), next_name.next()) {
+            (None, None) => return true,
+            (Some('*'), _) => {
+                again = Some((next_pattern.clone(), name.clone()));
+                pattern = next_pattern;
+            }
+            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+                (pattern, name) = (next_pattern, next_name);
+            }
+            _ => {
+                let Some((behind, run)) = &mut again else { return false };
+                if run.next().is_none() {
+                    return false;
+                }
+                (pattern, name) = (behind.clone(), run.clone());
+            }
+        }
+    }
+}
+
+/// Whether a pattern is more than one name.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_run_and_a_question_mark_one_character() {
+        let table = [
+            ("", "", true),
+            ("", "a", false),
+            ("a", "a", true),
+            ("a", "A", false),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("*", "a/b c", true),
+            ("get_*", "get_", true),
+            ("get_*", "get_x", true),
+            ("get_*", "forget_x", false),
+            ("*_x", "get_x_x", true),
+            ("*_x", "get_x_", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "acb", false),
+            ("?", "日", true),
+            ("?", "", false),
+            ("a?c", "abc", true),
+            ("[ab]", "a", false),
+            ("a.c", "abc", false),
+            ("\\*", "*", false),
+            ("**", "ab", true),
+        ];
+        for (pattern, name, expected) in table {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+        let (long, almost) = ("*a".repeat(200), "a".repeat(1000));
+        assert!(!matches(&(long + "b"), &almost));
+    }
+
+    /// The same by the definition, one character at a time.
+    fn by_definition(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => {
+                by_definition(rest, name) || (!name.is_empty() && by_definition(pattern, &name[1..]))
+            }
+            ([wanted, rest @ ..], [found, left @ ..]) => {
+                (*wanted == '?' || wanted == found) && by_definition(rest, left)
+            }
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_match_what_their_definition_says(pattern in "[ab*?]{0,7}", name in "[ab]{0,8}") {
+            let chars = |text: &String| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(matches(&pattern, &name), by_definition(&chars(&pattern), &chars(&name)));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Who decides about a call, and what that person is shown.
+
+mod mode;
+
+pub use mode::{ServerMode, UnknownMode};
