@@ -3,8 +3,8 @@
 //! These are the parts of a host that need no connection: each is a function of what it is given, or a table with a
 //! bound. What can be chosen stands in small structs whose defaults are the ones to begin with.
 //!
-//! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what they are called among those of
-//!   others, and which server a name stands for ([`catalog::Names`]).
+//! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
+//!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
 //! - [`policy`]: what is to happen with the calls of a server.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
 //!

@@ -12,6 +12,7 @@
 
 mod batch;
 mod canonical;
+mod compact;
 mod cursor;
 mod encode;
 mod envelope;
@@ -32,6 +33,7 @@ mod writer;
 pub use batch::{Batch, parse_batch};
 pub use canonical::write_canonical;
 pub(crate) use canonical::write_members;
+pub use compact::{compact_len, write_compact};
 pub(crate) use cursor::Cursor;
 pub(crate) use encode::{copy_without_breaks, write_u64};
 pub use encode::{

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::names::NameFault;
+use crate::mcp::types::page::SetAsideReason;
 
 /// What became of a tool that a server lists. Every listed tool has one, so that a display can say why a tool is
 /// missing.
@@ -67,12 +68,25 @@ impl fmt::Display for FilteredBy {
 pub enum SkipReason {
     /// It got no name.
     Name(NameFault),
+    /// It was set aside where the listing was read.
+    SetAside(SetAsideReason),
+    /// Its input schema has more bytes than the limit, `max_schema_bytes`.
+    SchemaTooBig {
+        /// Its bytes, without white space between tokens.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(fault) => fault.fmt(f),
+            Self::SetAside(reason) => reason.fmt(f),
+            Self::SchemaTooBig { bytes, limit } => {
+                write!(f, "its inputSchema has {bytes} bytes, more than {limit} (max_schema_bytes)")
+            }
         }
     }
 }
