@@ -6,6 +6,7 @@
 //! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
 //!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
 //! - [`policy`]: what is to happen with the calls of a server.
+//! - [`results`]: what a model gets to see of a result, and the rest of it page by page.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
 //!
 //! Whatever a server says is untrusted here: its tools' names, their descriptions, their schemas, their results.
@@ -14,5 +15,6 @@ pub mod catalog;
 mod mask;
 mod pattern;
 pub mod policy;
+pub mod results;
 
 pub use mask::Mask;
