@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::types::elicited::Elicited;
-use sanswire::mcp::types::input::InputRequest;
+use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::mcp::types::lifecycle::ClientCapabilities;
 use sanswire::mcp::{Era, codes};
 use sanswire::server::asking::{AskFault, Asked, Asking};
@@ -17,6 +17,7 @@ use sanswire::server::{PeerOutcome, Reply};
 use crate::serve::call::Call;
 use crate::serve::options::ServerOptions;
 use crate::serve::reply::ToolError;
+use crate::serve::schema::Schema;
 use crate::serve::server::seed;
 
 /// What time it is, by the wall clock.
@@ -199,11 +200,39 @@ impl Call<'_> {
         questions.iter().map(|(key, request)| self.ask(key, request)).collect()
     }
 
-    /// Asks a person, with a form or a URL, and says what they did.
+    /// Asks a person to fill in a form, an object of text, numbers, yes or no, and choices; says what they did. What
+    /// they filled in fits the form.
     ///
     /// # Errors
     /// As [`ask`](Self::ask). That somebody declines is no error.
-    pub fn elicit(&self, key: &str, request: &InputRequest) -> Result<Elicited, AskError> {
+    ///
+    /// Spec: MCP 2025-06-18 and later, client/elicitation.
+    pub fn elicit(&self, key: &str, message: &str, form: &Schema) -> Result<Elicited, AskError> {
+        let params = RawJson::object(|w| {
+            w.string("mode", "form").string("message", message).raw("requestedSchema", form.to_json().view());
+        });
+        self.ask_person(key, &InputRequest { kind: InputKind::ElicitForm, params: Some(params) })
+    }
+
+    /// Asks a person to open an address, where they give what no client should see, and says whether they agreed; that
+    /// they did it is for the server behind the address to see. `id` names the elicitation for its end, which revision
+    /// 2025-11-25 tells of, and is unique.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    ///
+    /// Spec: MCP 2025-11-25 and later, client/elicitation, "URL Mode".
+    pub fn elicit_url(&self, key: &str, message: &str, url: &str, id: &str) -> Result<Elicited, AskError> {
+        let params = RawJson::object(|w| {
+            w.string("mode", "url").string("message", message).string("url", url);
+            if self.era() == Era::Legacy {
+                w.string("elicitationId", id);
+            }
+        });
+        self.ask_person(key, &InputRequest { kind: InputKind::ElicitUrl, params: Some(params) })
+    }
+
+    fn ask_person(&self, key: &str, request: &InputRequest) -> Result<Elicited, AskError> {
         let answer = self.ask(key, request)?;
         let unfit = |why: String| AskError::Unfit { key: key.into(), why, era: self.era() };
         request.elicited(&answer).map_err(|fault| unfit(fault.to_string()))

@@ -162,6 +162,6 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn asks(&self) -> &Asks {
-        self.driver.server().asks()
+        self.inner().asks()
     }
 }

@@ -14,7 +14,7 @@ use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_std::sanswire::mcp::types::elicited::Elicited;
 use sanswire_std::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
 use sanswire_std::sanswire::waist::Bindings;
-use sanswire_std::{AskError, Call, Client, Responder, Server, ToolError};
+use sanswire_std::{AskError, Call, Client, Responder, Schema, Server, ToolError};
 use serde::de::IgnoredAny;
 
 use crate::common::{child, no_options, options, outcome, raw, text_of, tool, trials};
@@ -23,6 +23,7 @@ trials!(
     questions_in_sequence_are_answered_in_both_eras,
     several_questions_make_one_round,
     a_person_may_decline_or_cancel,
+    a_person_may_be_sent_to_an_address,
     a_client_that_declared_nothing_is_not_asked,
     a_handler_may_do_without_an_answer,
     a_client_that_fails_to_ask_fails_the_tool,
@@ -48,6 +49,7 @@ pub(crate) fn serve(flags: &[String]) {
         .tool("both", ANY, both)
         .tool("say", ANY, say)
         .tool("perhaps", ANY, perhaps)
+        .tool("sign", ANY, sign)
         .tool("endless", ANY, endless)
         .tool("pass", ANY, move |_: IgnoredAny, _: &Call<'_>| {
             passes.fetch_add(599, Ordering::SeqCst);
@@ -98,11 +100,17 @@ fn both(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
 }
 
 fn say(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
-    Ok(match call.elicit("word", &ask_for("word"))? {
+    let form = Schema::object().property("word", Schema::string());
+    Ok(match call.elicit("word", "word?", &form)? {
         Elicited::Accepted(content) => format!("accepted {}", content.as_str()),
         Elicited::Declined => "declined".into(),
         Elicited::Cancelled => "cancelled".into(),
     })
+}
+
+fn sign(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
+    let signed = call.elicit_url("signed", "sign here", "https://example.com/sign", "sign-1")?;
+    Ok(format!("{signed:?}"))
 }
 
 fn perhaps(_: IgnoredAny, call: &Call<'_>) -> Result<String, ToolError> {
@@ -190,6 +198,24 @@ fn a_person_may_decline_or_cancel() {
             let client = connect(&[], revision, Some(answer));
             assert_eq!(tool(&client, "say", "{}"), text, "{revision}");
         }
+    }
+}
+
+fn a_person_may_be_sent_to_an_address() {
+    struct Opens;
+    impl Responder for Opens {
+        fn respond(&self, request: &InputRequest) -> InputAnswer {
+            assert_eq!(request.kind, InputKind::ElicitUrl);
+            InputAnswer::accept(None)
+        }
+    }
+    for revision in ERAS {
+        let mut options = options();
+        options.config.start = Start::Pinned(revision);
+        options.config.capabilities.elicitation_url = true;
+        options.responder = Some(Arc::new(Opens));
+        let client = Client::connect(&child(&["asking"]), options).unwrap();
+        assert!(tool(&client, "sign", "{}").starts_with("Accepted"), "{revision}");
     }
 }
 
