@@ -57,12 +57,14 @@ pub(crate) struct Want {
 }
 
 impl Want {
-    /// Not even an end or a fault is told of, so that nobody spins on one that is not to be looked at now.
+    /// Only that the peer is gone for good is told, once after each time that this is asked for, so that nobody spins
+    /// on it. Not where the system cannot see that.
     pub(crate) const NOTHING: Self = Self { read: false, write: false };
     pub(crate) const READ: Self = Self { read: true, write: false };
 }
 
-/// What a [`Poller`] found. An end or a fault counts as both: the next read or write finds out.
+/// What a [`Poller`] found. A fault, and an end of both directions, count as both and are told unasked; the next
+/// read or write finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PollEvent {
     /// What it was added under.

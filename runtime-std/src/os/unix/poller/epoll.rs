@@ -42,22 +42,12 @@ impl Poller {
     /// Watches `what` and reports it under `key`, which may be anything but `u64::MAX`. Take it out by
     /// [`remove`](Self::remove) before dropping it.
     pub(crate) fn add(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
-        if want == Want::NOTHING {
-            return Ok(());
-        }
         Ok(epoll::add(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want))?)
     }
 
     /// Changes what is reported of `what`, which was added under `key`.
     pub(crate) fn set(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
-        if want == Want::NOTHING {
-            // The system tells of ends and faults unasked, as long as it watches.
-            return self.remove(key, what);
-        }
-        match epoll::modify(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want)) {
-            Err(Errno::NOENT) => self.add(key, what, want),
-            done => Ok(done?),
-        }
+        Ok(epoll::modify(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want))?)
     }
 
     /// Watches `what` no more. Events that a wait has given already are not taken back.
@@ -116,7 +106,8 @@ impl Poller {
 }
 
 fn flags(want: Want) -> EventFlags {
-    let mut flags = EventFlags::empty();
+    // The system tells of ends and faults unasked: edge-triggered, only when they come.
+    let mut flags = if want == Want::NOTHING { EventFlags::ET } else { EventFlags::empty() };
     flags.set(EventFlags::IN, want.read);
     flags.set(EventFlags::OUT, want.write);
     flags

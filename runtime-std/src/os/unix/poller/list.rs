@@ -25,9 +25,17 @@ pub(crate) struct Poller {
 
 #[derive(Debug, Default)]
 struct Watched {
-    list: BTreeMap<u64, (Arc<OwnedFd>, Want)>,
+    list: BTreeMap<u64, Entry>,
     /// How many threads wait.
     waits: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    fd: Arc<OwnedFd>,
+    want: Want,
+    /// Nothing is wanted, and that its peer is gone was told.
+    quiet: bool,
 }
 
 impl Poller {
@@ -49,7 +57,7 @@ impl Poller {
     #[expect(clippy::unnecessary_wraps, reason = "the other side can fail")]
     pub(crate) fn set(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
         let mut watched = self.lock();
-        watched.list.insert(key, (Arc::clone(what.descriptor()), want));
+        watched.list.insert(key, Entry { fd: Arc::clone(what.descriptor()), want, quiet: false });
         if watched.waits > 0 {
             self.wake.wake();
         }
@@ -71,17 +79,18 @@ impl Poller {
     /// woken, when `timeout` is over, and sometimes for no reason. `None`: for ever.
     pub(crate) fn wait(&self, events: &mut Vec<PollEvent>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        let list: Vec<(u64, Arc<OwnedFd>, Want)> = {
+        let list: Vec<(u64, Entry)> = {
             let mut watched = self.lock();
             watched.waits += 1;
-            let wanted = watched.list.iter().filter(|(_, (_, want))| *want != Want::NOTHING);
-            wanted.map(|(key, (fd, want))| (*key, Arc::clone(fd), *want)).collect()
+            let heard = watched.list.iter().filter(|(_, entry)| !entry.quiet);
+            heard.map(|(key, entry)| (*key, entry.clone())).collect()
         };
-        let mut fds: Vec<PollFd<'_>> = list.iter().map(|(_, fd, want)| watch(fd, *want)).collect();
+        let mut fds: Vec<PollFd<'_>> = list.iter().map(|(_, entry)| watch(&entry.fd, entry.want)).collect();
         fds.push(PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN));
         let timeout = timeout.map(to_timespec);
         let polled = rustix::event::poll(&mut fds, timeout.as_ref());
-        self.lock().waits -= 1;
+        let mut watched = self.lock();
+        watched.waits -= 1;
         match polled {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             Ok(_) => {}
@@ -90,15 +99,26 @@ impl Poller {
         if fds.last().is_some_and(|wake| !wake.revents().is_empty()) {
             self.wake.clear();
         }
-        events.extend(list.iter().zip(&fds).filter_map(|((key, ..), fd)| {
+        for ((key, entry), fd) in list.iter().zip(&fds) {
             let found = fd.revents();
+            if found.is_empty() {
+                continue;
+            }
             let over = found.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL);
-            (!found.is_empty()).then(|| PollEvent {
+            events.push(PollEvent {
                 key: *key,
                 readable: over || found.contains(PollFlags::IN),
                 writable: over || found.contains(PollFlags::OUT),
-            })
-        }));
+            });
+            // Unless it changed meanwhile.
+            if entry.want == Want::NOTHING
+                && let Some(now) = watched.list.get_mut(key)
+                && now.want == Want::NOTHING
+                && Arc::ptr_eq(&now.fd, &entry.fd)
+            {
+                now.quiet = true;
+            }
+        }
         Ok(())
     }
 

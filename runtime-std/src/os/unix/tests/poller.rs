@@ -101,10 +101,20 @@ macro_rules! tests {
                 poller.set(7, &ours, BOTH).unwrap();
                 assert_eq!(wait(&poller, LONG), told(true, true));
                 poller.set(7, &ours, Want::NOTHING).unwrap();
+                assert!(wait(&poller, SHORT).is_empty());
+                // Half an end is told of to those who read.
+                theirs.shutdown(std::net::Shutdown::Write).unwrap();
+                assert!(wait(&poller, SHORT).is_empty());
                 drop(theirs);
+                // A whole one to all, and once to those who want nothing.
+                assert_eq!(wait(&poller, LONG), told(true, true));
                 assert!(wait(&poller, SHORT).is_empty());
                 poller.set(7, &ours, Want::READ).unwrap();
                 assert_eq!(wait(&poller, LONG), told(true, true));
+                assert_eq!(wait(&poller, LONG), told(true, true));
+                poller.set(7, &ours, Want::NOTHING).unwrap();
+                assert_eq!(wait(&poller, LONG), told(true, true));
+                assert!(wait(&poller, SHORT).is_empty());
                 poller.remove(7, &ours).unwrap();
                 poller.remove(7, &ours).unwrap();
                 assert!(wait(&poller, SHORT).is_empty());
