@@ -97,6 +97,18 @@ fn nor_where_the_system_knows_no_such_write() {
     check_full(&ends(nothing(), ours).without_nowait(), File::from(theirs), kept);
 }
 
+/// Linux refuses such a write to a pipe that has a name.
+#[cfg(target_os = "linux")]
+#[test]
+fn nor_a_full_pipe_with_a_name() {
+    let place = Scratch::new("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &place.0, rustix::fs::Mode::RWXU).unwrap();
+    let theirs = File::options().read(true).write(true).open(&place.0).unwrap();
+    let ours = File::options().write(true).open(&place.0).unwrap();
+    let kept = ours.try_clone().unwrap();
+    check_full(&ends(nothing(), ours), theirs, kept);
+}
+
 #[test]
 fn nor_a_full_socket() {
     let (ours, theirs) = UnixStream::pair().unwrap();
