@@ -1,5 +1,5 @@
-//! Blocking runtime for `sanswire`: drives its client machine over child processes, TCP and Unix sockets, on
-//! plain threads.
+//! Blocking runtime for `sanswire`: drives its machines on plain threads, clients over child processes, TCP and Unix
+//! sockets, and servers.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].
@@ -24,6 +24,21 @@
 //!
 //! One thread can keep many calls under way: [`Client::start`] gives a [`Pending`], and [`Client::cork`] joins
 //! the writes. Any number of threads may share a [`Client`].
+//!
+//! A server is made of closures by a [`Builder`]:
+//!
+//! ```no_run
+//! use sanswire_std::{Server, Tool};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let shout = Tool::new("Gives text back in capitals").string("text", "What to shout");
+//! let server = Server::builder("example", "1.0")
+//!     .tool("shout", shout, |_: (), call| Ok(call.argument::<String>("text")?.to_uppercase()))
+//!     .build()?;
+//! server.serve_stdio()?;
+//! # Ok(())
+//! # }
+//! ```
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;

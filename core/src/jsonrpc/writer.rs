@@ -120,7 +120,7 @@ impl<'a> ObjectWriter<'a> {
         self
     }
 
-    /// A number; `null` where it is not finite, which JSON cannot say.
+    /// A number, without a fraction where it has none; `null` where it is not finite, which JSON cannot say.
     pub fn f64(&mut self, name: &str, value: f64) -> &mut Self {
         self.name(name);
         write_f64(self.out, value);
@@ -271,6 +271,9 @@ impl ArrayWriter<'_> {
     }
 }
 
+/// Up to here a whole number is exact in an `f64`.
+const MAX_WHOLE: u64 = 1 << 53;
+
 fn write_f64(out: &mut Vec<u8>, value: f64) {
     struct Text<'a>(&'a mut Vec<u8>);
     impl core::fmt::Write for Text<'_> {
@@ -279,7 +282,14 @@ fn write_f64(out: &mut Vec<u8>, value: f64) {
             Ok(())
         }
     }
-    if value.is_finite() {
+    #[expect(clippy::cast_possible_truncation, reason = "what is cut off is compared")]
+    let whole = value as i64;
+    #[expect(clippy::cast_precision_loss, reason = "what is lost is compared")]
+    let same = whole as f64 == value && whole.unsigned_abs() <= MAX_WHOLE;
+    if same {
+        // Some readers take an integer for an integer only where it is written as one.
+        write_i64(out, whole);
+    } else if value.is_finite() {
         // `Debug` writes the shortest digits that read back the same, with an exponent where that is shorter.
         let _ = write!(Text(out), "{value:?}");
     } else {

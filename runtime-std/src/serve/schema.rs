@@ -1,6 +1,7 @@
 //! JSON schemas made of parts.
 
 use sanswire::jsonrpc::{ObjectWriter, RawJson};
+use sanswire::mcp::types::input::{InputKind, InputRequest};
 
 /// A JSON schema in the making: of a tool's arguments and results, and of the forms that a person is asked to fill in.
 ///
@@ -142,6 +143,18 @@ impl Schema {
     pub const fn closed(mut self) -> Self {
         self.closed = true;
         self
+    }
+
+    /// A question to a person, with this object as the form to fill in. Its properties are texts, numbers, yes or no, and
+    /// choices: see [`Call::ask`](crate::Call::ask).
+    ///
+    /// Spec: MCP client/elicitation, "Requested Schema".
+    #[must_use]
+    pub fn form(&self, message: &str) -> InputRequest {
+        let params = RawJson::object(|w| {
+            w.string("message", message).object("requestedSchema", |w| self.write(w));
+        });
+        InputRequest { kind: InputKind::ElicitForm, params: Some(params) }
     }
 
     /// The schema as JSON.

@@ -11,13 +11,15 @@ fn messages_are_written_as_the_standard_spells_them() {
                         .bool("b", false)
                         .null("z")
                         .f64("f", 1.5)
+                        .f64("w", -2.0)
+                        .f64("far", 1e300)
                         .f64("inf", f64::INFINITY)
                         .i64("i", -4);
                 });
             });
         });
     });
-    let expected = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":3,"b":false,"z":null,"f":1.5,"inf":null,"i":-4}}}"#;
+    let expected = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":3,"b":false,"z":null,"f":1.5,"w":-2,"far":1e300,"inf":null,"i":-4}}}"#;
     assert_eq!(request, expected);
 
     let note = written(|out| {
