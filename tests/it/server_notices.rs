@@ -37,7 +37,7 @@ fn progress_needs_a_token_grows_and_ends_with_the_request() {
             let told = rig.take();
             assert_eq!(told.len(), 3);
             assert_eq!(told[1]["method"], "notifications/progress");
-            let params = json!({"progressToken": token, "progress": 0.5, "total": 10.0, "message": "on it"});
+            let params = json!({"progressToken": token, "progress": 0.5, "total": 10, "message": "on it"});
             assert_eq!(told[1]["params"], params);
             rig.respond(reported.request, &Reply::text("x")).unwrap();
             assert_eq!(rig.notify(reported.request, &progress(9.0)), Err(ApiError::UnknownRequest));
