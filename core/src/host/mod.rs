@@ -5,7 +5,7 @@
 //!
 //! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
 //!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
-//! - [`policy`]: what is to happen with the calls of a server.
+//! - [`policy`]: what is to happen with a call, and what a person is shown of it ([`policy::preview`]).
 //! - [`results`]: what a model gets to see of a result, and the rest of it page by page.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
 //!
@@ -15,6 +15,8 @@ pub mod catalog;
 mod mask;
 mod pattern;
 pub mod policy;
+mod provenance;
 pub mod results;
 
 pub use mask::Mask;
+pub use provenance::Provenance;

@@ -7,7 +7,7 @@ mod outcome;
 mod schema_cap;
 
 pub use filter::{FilterList, FilterWarning, Filtered, ToolFilter};
-pub use names::{NameFault, NameRefused, Names, Provenance};
+pub use names::{NameFault, NameRefused, Names};
 pub use naming::{ExposedName, MAX_EXPOSED_BYTES, Naming};
 pub use outcome::{FilteredBy, SkipReason, ToolOutcome};
 pub use schema_cap::{Definition, DefinitionLimits, DefinitionNote};

@@ -7,27 +7,12 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::naming::Naming;
+use crate::host::Provenance;
 use crate::mcp::types::flaw::cut;
 use crate::waist::MAX_NAME_BYTES;
 
 /// The most bytes of a refused name that are kept to show it.
 const MAX_SHOWN: usize = 256;
-
-/// The tool of one server: what an exposed name stands for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Provenance {
-    /// The server, as it is called in the configuration.
-    pub server: Arc<str>,
-    /// The tool, byte for byte as its server calls it, and as a call has to give it.
-    pub tool: Arc<str>,
-}
-
-impl fmt::Display for Provenance {
-    /// `SERVER/TOOL`. For people: nothing can be learned from it that [`Names`] does not say.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.server, self.tool)
-    }
-}
 
 /// All names and what each stands for.
 ///
