@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::limits::MAX_KEPT_BYTES;
 
 /// A message at least this long is not copied into a block of others but waits as it is.
-const WHOLE: usize = 16 * 1024;
+pub(crate) const WHOLE: usize = 16 * 1024;
 /// A block that holds so many bytes takes no more: the room of what has left it is free again only when all of it
 /// has left, and a peer that never quite catches up must not make it grow for ever.
 const BLOCK: usize = 256 * 1024;
@@ -18,14 +18,20 @@ const BLOCK: usize = 256 * 1024;
 /// leave ([`written`](Self::written)). `K` names a message; see [`poll_sent`](Self::poll_sent).
 #[derive(Debug)]
 pub struct Outbox<K> {
+    waiting: Waiting,
+    /// Offset, counted over the life of the outbox, at which each queued message begins.
+    begins: VecDeque<(u64, K)>,
+}
+
+/// The bytes of an outbox, which has no names: enough where nobody asks what has left.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
     /// The block being written: `block[start..]` waits. Small messages are appended here while nothing big
     /// stands in between.
     block: Vec<u8>,
     start: usize,
     /// What comes after the block, in order.
     later: VecDeque<Chunk>,
-    /// Offset, counted over the life of the outbox, at which each queued message begins.
-    begins: VecDeque<(u64, K)>,
     queued: u64,
     left: u64,
 }
@@ -51,42 +57,73 @@ impl Chunk {
     }
 }
 
-impl<K> Default for Outbox<K> {
-    fn default() -> Self {
-        Self {
-            block: Vec::new(),
-            start: 0,
-            later: VecDeque::new(),
-            begins: VecDeque::new(),
-            queued: 0,
-            left: 0,
-        }
-    }
-}
-
-impl<K> Outbox<K> {
+impl Waiting {
     /// Queues `message`. Small ones are copied behind what waits, big ones are kept as they are.
-    pub fn push(&mut self, key: K, message: Bytes) {
-        self.begins.push_back((self.queued, key));
-        self.queued += message.len() as u64;
-        if message.len() >= WHOLE {
-            self.later.push_back(Chunk::Whole(message, 0));
-            return;
+    pub(crate) fn push(&mut self, message: Bytes) {
+        if message.len() < WHOLE {
+            return self.append(|block| block.extend_from_slice(&message));
         }
-        let block = match self.later.back_mut() {
-            None => Some(&mut self.block),
-            Some(Chunk::Joined(bytes, _)) => Some(bytes),
-            Some(Chunk::Whole(..)) => None,
-        };
-        match block.filter(|block| block.len() < BLOCK) {
-            Some(block) => block.extend_from_slice(&message),
-            None => self.later.push_back(Chunk::Joined(message.to_vec(), 0)),
+        self.queued += message.len() as u64;
+        self.later.push_back(Chunk::Whole(message, 0));
+    }
+
+    /// Queues the small message that `write` appends to the block of those that wait.
+    #[inline]
+    pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let block = self.block();
+        let before = block.len();
+        write(block);
+        let len = block.len() - before;
+        self.queued += len as u64;
+    }
+
+    /// As [`append`](Self::append), with a way to think better of it: then nothing of it stays.
+    ///
+    /// # Errors
+    /// That of `write`.
+    #[inline]
+    pub(crate) fn try_append<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let block = self.block();
+        let before = block.len();
+        let written = write(block);
+        if written.is_err() {
+            block.truncate(before);
+            // An empty chunk would look like the end of what waits.
+            if matches!(self.later.back(), Some(Chunk::Joined(bytes, _)) if bytes.is_empty()) {
+                self.later.pop_back();
+            }
+            return written;
+        }
+        let len = block.len() - before;
+        self.queued += len as u64;
+        Ok(())
+    }
+
+    /// The block that the next small message goes to.
+    #[inline]
+    fn block(&mut self) -> &mut Vec<u8> {
+        if self.later.is_empty() && self.block.len() < BLOCK {
+            return &mut self.block;
+        }
+        self.later_block()
+    }
+
+    #[inline(never)]
+    fn later_block(&mut self) -> &mut Vec<u8> {
+        if !matches!(self.later.back(), Some(Chunk::Joined(bytes, _)) if bytes.len() < BLOCK) {
+            self.later.push_back(Chunk::Joined(Vec::new(), 0));
+        }
+        match self.later.back_mut() {
+            Some(Chunk::Joined(bytes, _)) => bytes,
+            _ => &mut self.block,
         }
     }
 
     /// What waits, from its start: the longest run of bytes that lie together.
-    #[must_use]
-    pub fn transmit(&self) -> &[u8] {
+    pub(crate) fn transmit(&self) -> &[u8] {
         match self.block.get(self.start..) {
             Some(rest) if !rest.is_empty() => rest,
             _ => self.later.front().map_or(&[], Chunk::rest),
@@ -94,7 +131,7 @@ impl<K> Outbox<K> {
     }
 
     /// Takes `len` bytes of [`transmit`](Self::transmit) off; more than there are is cut to what there is.
-    pub fn written(&mut self, len: usize) {
+    pub(crate) fn written(&mut self, len: usize) {
         let len = len.min(self.transmit().len());
         self.left += len as u64;
         if self.start < self.block.len() {
@@ -125,38 +162,26 @@ impl<K> Outbox<K> {
         }
     }
 
-    /// The next message whose first byte has left, in order.
-    pub fn poll_sent(&mut self) -> Option<K> {
-        match self.begins.front() {
-            Some((at, _)) if *at < self.left => self.begins.pop_front().map(|(_, key)| key),
-            _ => None,
-        }
-    }
-
     /// Bytes that wait.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         usize::try_from(self.queued - self.left).unwrap_or(usize::MAX)
     }
 
     /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.queued == self.left
     }
 
-    /// Drops what waits; keys of messages that never began are dropped with it.
-    pub fn clear(&mut self) {
+    /// Drops what waits.
+    pub(crate) fn clear(&mut self) {
         self.left = self.queued;
         self.later.clear();
-        self.begins.clear();
         self.start = 0;
         self.block = Vec::new();
     }
 
     /// Bytes of memory held, spare room included.
-    #[must_use]
-    pub fn retained_bytes(&self) -> usize {
+    pub(crate) fn retained_bytes(&self) -> usize {
         let later: usize = self
             .later
             .iter()
@@ -166,6 +191,63 @@ impl<K> Outbox<K> {
             })
             .sum();
         self.block.capacity() + later
+    }
+}
+
+impl<K> Default for Outbox<K> {
+    fn default() -> Self {
+        Self { waiting: Waiting::default(), begins: VecDeque::new() }
+    }
+}
+
+impl<K> Outbox<K> {
+    /// Queues `message`. Small ones are copied behind what waits, big ones are kept as they are.
+    pub fn push(&mut self, key: K, message: Bytes) {
+        self.begins.push_back((self.waiting.queued, key));
+        self.waiting.push(message);
+    }
+
+    /// What waits, from its start: the longest run of bytes that lie together.
+    #[must_use]
+    pub fn transmit(&self) -> &[u8] {
+        self.waiting.transmit()
+    }
+
+    /// Takes `len` bytes of [`transmit`](Self::transmit) off; more than there are is cut to what there is.
+    pub fn written(&mut self, len: usize) {
+        self.waiting.written(len);
+    }
+
+    /// The next message whose first byte has left, in order.
+    pub fn poll_sent(&mut self) -> Option<K> {
+        match self.begins.front() {
+            Some((at, _)) if *at < self.waiting.left => self.begins.pop_front().map(|(_, key)| key),
+            _ => None,
+        }
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Drops what waits; keys of messages that never began are dropped with it.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.begins.clear();
+    }
+
+    /// Bytes of memory held, spare room included.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        self.waiting.retained_bytes()
     }
 }
 

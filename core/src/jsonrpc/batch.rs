@@ -74,7 +74,7 @@ impl Iterator for Batch {
             return None;
         }
         self.at = reader::value_end(&self.frame, start);
-        let mut read = envelope::parse_part(self.frame.clone(), start, self.at, self.max_depth);
+        let mut read = envelope::parse_part(self.frame.clone(), start, self.at, self.max_depth, &mut ());
         if let Err(fault) = &mut read {
             fault.offset += start;
             if fault.kind == FaultKind::Batch {

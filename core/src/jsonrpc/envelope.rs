@@ -2,6 +2,7 @@
 
 use super::fault::JsonFault;
 use super::grammar::{self, ASCII, CONTROLS, UTF8};
+use super::noted::{self, Notes, Span};
 use super::{ErrorObject, Fault, FaultKind, IdFault, JsonRef, Kind, MethodText, Part, RawJson, RequestId};
 use super::{JsonStr, error};
 use bytes::Bytes;
@@ -81,38 +82,32 @@ impl Message {
 /// [`Fault`] says what is wrong and keeps the id where that could be read: a request's sender can be told, and a
 /// call that it answers can be ended. The frame is dropped.
 pub fn parse(frame: Bytes, max_depth: u16) -> Result<Message, Fault> {
+    parse_noting(frame, max_depth, &mut ())
+}
+
+/// As [`parse`], taking notes of what stands where in the parameters, counted from the start of the frame.
+pub(crate) fn parse_noting(frame: Bytes, max_depth: u16, notes: &mut impl Notes) -> Result<Message, Fault> {
     let end = frame.len();
-    parse_part(frame, 0, end, max_depth)
+    parse_part(frame, 0, end, max_depth, notes)
 }
 
 /// As [`parse`], for the part of `frame` between `start` and `end`.
-pub(super) fn parse_part(frame: Bytes, start: usize, end: usize, max_depth: u16) -> Result<Message, Fault> {
+pub(super) fn parse_part(
+    frame: Bytes,
+    start: usize,
+    end: usize,
+    max_depth: u16,
+    notes: &mut impl Notes,
+) -> Result<Message, Fault> {
     let bytes = frame.get(start..end).unwrap_or_default();
     let mut marks = Marks::default();
-    let scanned = scan(bytes, max_depth, &mut marks);
+    let scanned = scan(bytes, max_depth, &mut marks, notes);
     if (scanned.is_err() || marks.duplicate.is_some() || bytes.first() != Some(&b'{'))
         && let Some((kind, offset)) = refuse(bytes, &marks, scanned)
     {
         return Err(marks.fault(bytes, kind, offset));
     }
     marks.message(frame, start, end)
-}
-
-/// Where a member's value stands; empty if the member is absent.
-#[derive(Clone, Copy, Default)]
-struct Span {
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    fn is_some(self) -> bool {
-        self.end != 0
-    }
-
-    fn of(self, bytes: &[u8]) -> Option<JsonRef<'_>> {
-        if self.end == 0 { None } else { bytes.get(self.start..self.end).map(JsonRef::trusted) }
-    }
 }
 
 /// What the pass found. All places are counted from the start of the part that was read.
@@ -131,27 +126,28 @@ struct Marks {
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-fn scan(bytes: &[u8], max_depth: u16, marks: &mut Marks) -> Result<(), JsonFault> {
+fn scan<N: Notes>(bytes: &[u8], max_depth: u16, marks: &mut Marks, notes: &mut N) -> Result<(), JsonFault> {
     let text = grammar::classify(bytes)?;
     let mut at = 0;
     if text != ASCII && bytes.starts_with(BYTE_ORDER_MARK) {
         at = BYTE_ORDER_MARK.len();
     }
     let end = match text {
-        ASCII => members::<ASCII>(bytes, at, max_depth, marks),
-        UTF8 => members::<UTF8>(bytes, at, max_depth, marks),
-        _ => members::<CONTROLS>(bytes, at, max_depth, marks),
+        ASCII => members::<ASCII, N>(bytes, at, max_depth, marks, notes),
+        UTF8 => members::<UTF8, N>(bytes, at, max_depth, marks, notes),
+        _ => members::<CONTROLS, N>(bytes, at, max_depth, marks, notes),
     }?;
     if end == bytes.len() { Ok(()) } else { grammar::nothing_follows(bytes, end) }
 }
 
 /// Reads an object and marks its members; a value of another kind is checked only.
 #[inline(always)]
-fn members<const TEXT: u8>(
+fn members<const TEXT: u8, N: Notes>(
     bytes: &[u8],
     at: usize,
     max_depth: u16,
     marks: &mut Marks,
+    notes: &mut N,
 ) -> Result<usize, JsonFault> {
     let mut at = grammar::skip_space(bytes, at);
     if bytes.get(at) != Some(&b'{') || max_depth == 0 {
@@ -181,6 +177,9 @@ fn members<const TEXT: u8>(
                 None => return grammar::string_fault(bytes, start + 1),
             },
             Some(b'0'..=b'9') => grammar::number(bytes, start)?,
+            Some(b'{') if N::TAKEN && part == Some(Part::Params) => {
+                noted::object::<TEXT, N>(bytes, start, max_depth, false, notes)?
+            }
             _ => grammar::value::<TEXT>(bytes, start, max_depth)?,
         };
         if let Some(part) = part {

@@ -191,6 +191,18 @@ fn name<const TEXT: u8>(bytes: &[u8], at: usize) -> Option<usize> {
     colon(bytes, string::<TEXT>(bytes, at + 1)?.end + 1)
 }
 
+/// As [`string`], for the name of a member, which may be a long one that is known.
+#[inline(always)]
+pub(super) fn name_end<const TEXT: u8>(bytes: &[u8], start: usize) -> Option<Content> {
+    if TEXT == CONTROLS {
+        return long_string::<TEXT>(bytes, start, start);
+    }
+    match words::near_quote::<6>(bytes, start, TEXT == ASCII) {
+        Ok(end) => Some(Content { end, escaped: false }),
+        Err(at) => long_string::<TEXT>(bytes, start, at),
+    }
+}
+
 /// The place behind the colon that must stand at `at`, or behind white space.
 #[inline(always)]
 pub(super) fn colon(bytes: &[u8], at: usize) -> Option<usize> {
@@ -218,7 +230,7 @@ pub(super) fn string<const TEXT: u8>(bytes: &[u8], start: usize) -> Option<Conte
     if TEXT == CONTROLS {
         return long_string::<TEXT>(bytes, start, start);
     }
-    match words::near_quote(bytes, start, TEXT == ASCII) {
+    match words::near_quote::<3>(bytes, start, TEXT == ASCII) {
         Ok(end) => Some(Content { end, escaped: false }),
         Err(at) => long_string::<TEXT>(bytes, start, at),
     }

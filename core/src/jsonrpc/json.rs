@@ -152,6 +152,12 @@ impl RawJson {
         Self { frame, start, end }
     }
 
+    /// The whole buffer, and where in it the text begins.
+    #[inline]
+    pub(crate) fn place(&self) -> (&[u8], usize) {
+        (&self.frame, self.start)
+    }
+
     /// A copy of a value inside another.
     pub(crate) fn copied(value: JsonRef<'_>) -> Self {
         Self::whole(Bytes::copy_from_slice(value.as_bytes()))

@@ -22,6 +22,7 @@ mod grammar;
 mod id;
 mod json;
 mod method;
+mod noted;
 mod number;
 mod reader;
 mod text;
@@ -40,12 +41,14 @@ pub use encode::{
     finish_line, splice_meta, write_error, write_notification, write_raw, write_raw_result, write_request,
     write_result, write_string,
 };
+pub(crate) use envelope::parse_noting;
 pub use envelope::{Message, parse};
 pub use error::{ErrorFlaw, ErrorObject};
 pub use fault::{Fault, FaultKind, JsonFault, JsonFaultKind, Part};
 pub use id::{IdFault, MAX_ID_BYTES, RequestId};
 pub use json::RawJson;
 pub use method::MethodText;
+pub(crate) use noted::{Note, Notes, Span, take_notes};
 pub use reader::{Elements, JsonRef, Kind, Members};
 pub use text::JsonStr;
 pub use typed::Misfit;

@@ -100,13 +100,17 @@ pub(super) fn find_special(bytes: &[u8], at: usize, ascii: bool) -> usize {
     )
 }
 
-/// The closing quote of a string whose content starts at `start`, if it stands within three words and no escape
+/// The closing quote of a string whose content starts at `start`, if it stands within that many words and no escape
 /// comes before it; else from where to go on. (Most strings are like that; this part is worth being inlined.)
 #[inline(always)]
-pub(super) fn near_quote(bytes: &[u8], start: usize, ascii: bool) -> Result<usize, usize> {
+pub(super) fn near_quote<const WORDS: usize>(
+    bytes: &[u8],
+    start: usize,
+    ascii: bool,
+) -> Result<usize, usize> {
     let mut rest = bytes.get(start..).unwrap_or_default();
     let mut at = start;
-    for _ in 0..3 {
+    for _ in 0..WORDS {
         let Some((word, next)) = rest.split_first_chunk::<8>() else { return Err(at) };
         let hits = specials(u64::from_le_bytes(*word), ascii);
         if hits != 0 {
@@ -230,7 +234,7 @@ mod tests {
                 prop_assert_eq!(find_special(&bytes, at, true), expect(&special));
             }
             prop_assert_eq!(find_quote(&bytes, at), expect(&|b| *b == b'"'));
-            if let Ok(found) = near_quote(&bytes, at, false) {
+            if let Ok(found) = near_quote::<3>(&bytes, at, false) {
                 prop_assert_eq!(found, expect(&special));
                 prop_assert_eq!(bytes[found], b'"');
             }

@@ -92,7 +92,7 @@ impl Session {
             self.refuse(asked, codes::INTERNAL_ERROR, "too many requests are open", None);
             return None;
         }
-        let progress_token = params.meta.progress_token.and_then(|token| RequestId::parse(token).ok());
+        let progress_token = params.progress_token().and_then(|token| RequestId::parse(token).ok());
         let context = Context {
             revision: asker.revision,
             principal: asked.principal.clone(),
@@ -175,8 +175,8 @@ impl Session {
         if !self.has_tools() {
             return Err(Refusal::method());
         }
-        let name = text(params.name).ok_or(Refusal::params("name must be a string"))?;
-        if params.arguments.is_some_and(|arguments| arguments.kind() != Kind::Object) {
+        let name = text(params.name()).ok_or(Refusal::params("name must be a string"))?;
+        if params.arguments().is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return Err(Refusal::params("arguments must be an object"));
         }
         let shown = self.config.tool_filter.as_ref().is_none_or(|filter| filter.shows(principal, &name));
@@ -193,8 +193,9 @@ impl Session {
             UnknownTool::ProtocolError => self.refuse(asked, codes::INVALID_PARAMS, &message, None),
             UnknownTool::ToolError => {
                 let result = event::text_result(&message, true);
-                match self.replies.complete(&asked.id, &asked.method, revision, &result) {
-                    Ok(message) => self.answer_own(asked, message),
+                let mut out = alloc::vec::Vec::with_capacity(self.replies.size(&result));
+                match self.replies.complete(&mut out, &asked.id, &asked.method, revision, &result) {
+                    Ok(()) => self.answer_own(asked, out),
                     Err(_) => self.refuse(asked, codes::INTERNAL_ERROR, &message, None),
                 }
             }
@@ -319,7 +320,7 @@ fn notification(method: &Method, params: impl Fn(&mut ObjectWriter<'_>)) -> allo
 
 /// The address a request is about.
 fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, Refusal> {
-    let uri = text(params.uri).ok_or(Refusal::params("uri must be a string"))?;
+    let uri = text(params.uri()).ok_or(Refusal::params("uri must be a string"))?;
     if !is_uri(&uri) {
         return Err(Refusal::params("uri must be an address with a scheme"));
     }
@@ -334,20 +335,20 @@ fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, Refusal> {
 /// Spec: MCP 2026-07-28, multi-round requests, "Server Requirements".
 fn input_round(asked: &Asked, params: &Params<'_>) -> Result<Option<Box<InputRound>>, &'static str> {
     if !asked.method.takes_input_rounds()
-        || params.input_responses.is_none() && params.request_state.is_none()
+        || params.input_responses().is_none() && params.request_state().is_none()
     {
         return Ok(None);
     }
-    let state = match params.request_state {
+    let state = match params.request_state() {
         None => None,
         Some(state) => Some(text(Some(state)).ok_or("requestState must be a string")?.into_owned()),
     };
-    if let Some(responses) = params.input_responses {
+    if let Some(responses) = params.input_responses() {
         let objects = responses.members().all(|(_, response)| response.kind() == Kind::Object);
         if responses.kind() != Kind::Object || !objects {
             return Err("inputResponses must be an object of objects");
         }
     }
-    let responses = params.input_responses.and_then(|responses| asked.params.slice_of(responses));
+    let responses = params.input_responses().and_then(|responses| asked.params.slice_of(responses));
     Ok(Some(Box::new(InputRound { responses, state })))
 }

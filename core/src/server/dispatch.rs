@@ -21,7 +21,7 @@ use crate::jsonrpc::{self, Fault, FaultKind, JsonRef, Kind, Message, RawJson, Re
 use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::calls::Admitted;
 use crate::server::event::{CloseReason, Event, Principal};
-use crate::server::params::Params;
+use crate::server::params::{Params, Places};
 use crate::server::requests::Open;
 use crate::server::session::{Phase, Session, error_message};
 use crate::time::Instant;
@@ -66,8 +66,9 @@ impl Session {
                 if first_byte(&bytes) == Some(b'[') && self.takes_batches(&principal) {
                     return self.batch(from, &principal, bytes, now);
                 }
-                match jsonrpc::parse(bytes, self.config.limits.max_json_depth) {
-                    Ok(message) => self.message(from, facts.as_ref(), principal, message, now),
+                let mut places = Places::default();
+                match jsonrpc::parse_noting(bytes, self.config.limits.max_json_depth, &mut places) {
+                    Ok(message) => self.message(from, facts.as_ref(), principal, message, Some(&places), now),
                     Err(fault) => self.fault(from, &principal, fault),
                 }
             }
@@ -104,7 +105,7 @@ impl Session {
                 break;
             }
             match element {
-                Ok(message) => self.message(from, None, principal.clone(), message, now),
+                Ok(message) => self.message(from, None, principal.clone(), message, None, now),
                 Err(fault) => self.fault(from, principal, fault),
             }
         }
@@ -117,6 +118,7 @@ impl Session {
         facts: Option<&HeadFacts>,
         principal: Principal,
         message: Message,
+        places: Option<&Places>,
         now: Instant,
     ) {
         self.junk_in_row = 0;
@@ -125,7 +127,14 @@ impl Session {
             Message::Request { id, method, params } => {
                 let method = Method::from_name(cut(method.as_str()));
                 let params = params.unwrap_or_else(RawJson::empty_object);
-                self.request(facts, Asked { from, principal, id, method, params });
+                let asked = Asked { from, principal, id, method, params };
+                match places {
+                    Some(places) => self.request(facts, asked, places),
+                    None => {
+                        let places = Places::of(&asked.params);
+                        self.request(facts, asked, &places);
+                    }
+                }
             }
             Message::Notification { method, params } => {
                 let method = Method::from_name(cut(method.as_str()));
@@ -147,7 +156,7 @@ impl Session {
         }
     }
 
-    fn request(&mut self, facts: Option<&HeadFacts>, asked: Asked) {
+    fn request(&mut self, facts: Option<&HeadFacts>, asked: Asked, places: &Places) {
         if matches!(self.phase, Phase::Draining(..)) {
             return self.refuse(&asked, codes::INTERNAL_ERROR, "the server is shutting down", None);
         }
@@ -158,7 +167,7 @@ impl Session {
             self.refuse(&asked, codes::INVALID_REQUEST, "a request with this id is open already", None);
             return self.violation(Violation::DuplicateId { id: asked.id });
         }
-        let admitted = self.judge(facts, &asked, &Params::read(asked.params.view()));
+        let admitted = self.judge(facts, &asked, &Params::new(&asked.params, places));
         if let Some(admitted) = admitted {
             self.enter(asked, admitted);
         }
@@ -166,7 +175,7 @@ impl Session {
 
     /// Answers a request, or says how it goes to the application.
     fn judge(&mut self, facts: Option<&HeadFacts>, asked: &Asked, params: &Params<'_>) -> Option<Admitted> {
-        if let Some(version) = params.meta.protocol_version {
+        if let Some(version) = params.meta_version() {
             return self.modern(facts, asked, params, version);
         }
         let header = facts.and_then(|facts| facts.revision).map(Revision::era);

@@ -47,7 +47,7 @@ impl Session {
     ///
     /// Spec: MCP 2025-11-25 basic/lifecycle, "Initialization".
     pub(super) fn initialize(&mut self, asked: &Asked, params: &Params<'_>) {
-        let requested = text(params.protocol_version);
+        let requested = text(params.protocol_version());
         let Some(newest) = self.config.newest(Era::Legacy) else {
             // Old clients can only show the error, so it names what is spoken here.
             return self.refuse_version(asked, requested.as_deref().unwrap_or_default());
@@ -79,11 +79,11 @@ impl Session {
         self.legacy = Some(Legacy {
             revision,
             principal: asked.principal.clone(),
-            client: Arc::new(params.client_info.map(introduction).unwrap_or_default()),
+            client: Arc::new(params.client_info().map(introduction).unwrap_or_default()),
             // Extensions came with 2026-07-28; declared here they mean nothing.
             capabilities: ClientCapabilities {
                 extensions: None,
-                ..params.capabilities.map(ClientCapabilities::read).unwrap_or_default()
+                ..params.capabilities().map(ClientCapabilities::read).unwrap_or_default()
             },
             log_level: self.config.log_level,
             initialized: false,
@@ -132,7 +132,7 @@ impl Session {
         if !self.config.capabilities.logging {
             return self.refuse_unknown_method(asked, 200);
         }
-        let Some(level) = text(params.level).and_then(|level| LogLevel::named(&level)) else {
+        let Some(level) = text(params.level()).and_then(|level| LogLevel::named(&level)) else {
             return self.refuse(asked, codes::INVALID_PARAMS, "level must be one of the eight levels", None);
         };
         if let Some(legacy) = &mut self.legacy {

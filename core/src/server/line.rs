@@ -11,10 +11,10 @@ use crate::jsonrpc::RawJson;
 use crate::machine::Machine;
 use crate::mcp::types::input::InputRequest;
 use crate::mcp::types::log::LogLevel;
-use crate::outbox::Outbox;
+use crate::outbox::Waiting;
 use crate::server::catalog::{Catalog, ListKind};
 use crate::server::config::Config;
-use crate::server::event::{Effect, Event, Notice, PeerRequestHandle, Principal, Reply, RequestHandle};
+use crate::server::event::{Event, Notice, PeerRequestHandle, Principal, Reply, RequestHandle};
 use crate::server::session::Session;
 use crate::time::{Instant, earliest};
 
@@ -26,7 +26,6 @@ use crate::time::{Instant, earliest};
 pub struct LineConnection {
     session: Session,
     decoder: LineDecoder,
-    outbox: Outbox<()>,
     principal: Principal,
     write_closed: bool,
     input_ended: bool,
@@ -45,10 +44,11 @@ impl LineConnection {
     /// A setting is out of bounds.
     pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
         let decoder = LineDecoder::new(config.limits.max_message_bytes);
+        let mut session = Session::new(config, seed, now)?;
+        session.out.join();
         Ok(Self {
-            session: Session::new(config, seed, now)?,
+            session,
             decoder,
-            outbox: Outbox::default(),
             principal: Principal::anonymous(),
             write_closed: false,
             input_ended: false,
@@ -87,7 +87,7 @@ impl LineConnection {
     pub fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant) -> Result<(), ApiError> {
         self.check_room()?;
         self.session.respond(request, reply, now)?;
-        self.carry_out(now);
+        self.note_end(now);
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl LineConnection {
     pub fn notify(&mut self, request: RequestHandle, notice: &Notice, now: Instant) -> Result<(), ApiError> {
         self.check_room()?;
         self.session.notify(request, notice, now)?;
-        self.carry_out(now);
+        self.note_end(now);
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl LineConnection {
     ) -> Result<(), ApiError> {
         self.check_room()?;
         self.session.log(level, logger, data, now)?;
-        self.carry_out(now);
+        self.note_end(now);
         Ok(())
     }
 
@@ -131,14 +131,14 @@ impl LineConnection {
     ) -> Result<PeerRequestHandle, ApiError> {
         self.check_room()?;
         let peer = self.session.request_input(request, ask, now)?;
-        self.carry_out(now);
+        self.note_end(now);
         Ok(peer)
     }
 
     /// A list is no longer what it was; see [`Session::list_changed`].
     pub fn list_changed(&mut self, kind: ListKind, now: Instant) {
         self.session.list_changed(kind, now);
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     /// The tools changed; see [`Session::list_changed`].
@@ -163,35 +163,35 @@ impl LineConnection {
     pub fn resource_updated(&mut self, uri: &str, now: Instant) -> Result<(), ApiError> {
         self.check_room()?;
         self.session.resource_updated(uri, now)?;
-        self.carry_out(now);
+        self.note_end(now);
         Ok(())
     }
 
     /// Ends all subscriptions in good order; see [`Session::end_subscriptions`].
     pub fn end_subscriptions(&mut self, now: Instant) {
         self.session.end_subscriptions(now);
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     /// Ends the connection at once; see [`Session::close`]. What waits to be written may still leave, for
     /// [`Limits::close_flush`](crate::limits::Limits::close_flush).
     pub fn close(&mut self, now: Instant) {
         self.session.close(now);
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     /// Ends the connection once what is open is answered, or after `drain`; see [`Session::shutdown`].
     pub fn shutdown(&mut self, drain: Duration, now: Instant) {
         self.drain_for(drain, now);
         self.session.shutdown(drain, now);
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     /// Bytes that this connection holds: buffers with their spare room, what waits to be written, and what waiting
     /// events keep alive.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        self.decoder.retained_bytes() + self.outbox.retained_bytes() + self.session.queued_event_bytes()
+        self.decoder.retained_bytes() + self.waiting().retained_bytes() + self.session.queued_event_bytes()
     }
 
     /// Hands the parameters of a big request back once they are no longer needed, so that their block is used for the
@@ -220,7 +220,7 @@ impl LineConnection {
     }
 
     fn is_full(&self) -> bool {
-        self.outbox.len() >= self.session.config().limits.max_queued_out_bytes
+        self.waiting().len() >= self.session.config().limits.max_queued_out_bytes
     }
 
     /// Goes through what was read, as far as there is room for the answers.
@@ -234,9 +234,9 @@ impl LineConnection {
             };
             let principal = self.principal.clone();
             self.session.handle_message(Origin::Stream, None, principal, frame, now);
-            self.carry_out(now);
+            self.note_end(now);
         }
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     /// Everything that came was looked at, or its time is over: what was admitted may finish until the drain ends.
@@ -247,14 +247,12 @@ impl LineConnection {
         self.session.end_of_input(left, now);
     }
 
-    /// Puts what the session wants sent into the outbox.
-    fn carry_out(&mut self, now: Instant) {
-        while let Some(Effect::Send { message, .. }) = self.session.poll_effect() {
-            if let Some(message) = message.filter(|_| !self.write_closed) {
-                self.outbox.push((), message);
-            }
-        }
-        self.session.set_outbound(self.outbox.len());
+    const fn waiting(&self) -> &Waiting {
+        self.session.out.stream()
+    }
+
+    /// Once the session is over, what waits may leave for a while yet.
+    fn note_end(&mut self, now: Instant) {
         if self.flush_until.is_none() && self.session.close_reason().is_some() {
             let now = self.session.clock.advance(now);
             let patience = now.saturating_add(self.session.config().limits.close_flush);
@@ -288,9 +286,8 @@ impl Machine for LineConnection {
     /// A client that reads no more cannot be answered: what is open is cancelled, and the connection is over.
     fn handle_write_closed(&mut self, now: Instant) {
         self.write_closed = true;
-        self.outbox.clear();
         self.session.handle_unread(now);
-        self.carry_out(now);
+        self.note_end(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -299,37 +296,35 @@ impl Machine for LineConnection {
         if self.unseen_until().is_some_and(|until| until <= now) {
             self.end_of_input(now);
         }
-        self.carry_out(now);
+        self.note_end(now);
         if self.flush_until.is_some_and(|until| until <= now) {
-            self.outbox.clear();
+            self.session.out.clear();
         }
     }
 
     fn transmit(&self) -> &[u8] {
-        self.outbox.transmit()
+        self.waiting().transmit()
     }
 
     fn handle_written(&mut self, len: usize, now: Instant) {
         let was_full = self.is_full();
-        self.outbox.written(len);
-        while self.outbox.poll_sent().is_some() {}
-        self.session.set_outbound(self.outbox.len());
+        self.session.written(len);
         if was_full && !self.is_full() {
             self.session.handle_timeout(now);
-            self.carry_out(now);
+            self.note_end(now);
             self.pump(now);
         }
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        if matches!(self.session.peek_event(), Some(Event::Closed(_))) && !self.outbox.is_empty() {
+        if matches!(self.session.peek_event(), Some(Event::Closed(_))) && !self.waiting().is_empty() {
             return None;
         }
         self.session.poll_event()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let flush = self.flush_until.filter(|_| !self.outbox.is_empty());
+        let flush = self.flush_until.filter(|_| !self.waiting().is_empty());
         earliest(earliest(flush, self.unseen_until()), self.session.poll_timeout())
     }
 

@@ -29,7 +29,7 @@ impl Session {
         }
         let catalog = self.catalog.clone();
         let list = catalog.list(kind);
-        let first = match params.cursor {
+        let first = match params.cursor() {
             None => Some(0),
             Some(cursor) => text(Some(cursor))
                 .and_then(|cursor| self.cursors.take(kind, list.generation(), &cursor))

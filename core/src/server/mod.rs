@@ -68,6 +68,7 @@ mod line;
 mod listing;
 mod log;
 mod modern;
+mod outlet;
 mod params;
 mod peers;
 mod ping;

@@ -25,7 +25,7 @@ impl Session {
         params: &Params<'_>,
         version: JsonRef<'_>,
     ) -> Option<Admitted> {
-        let declared = params.meta.capabilities.filter(|value| value.kind() == Kind::Object);
+        let declared = params.meta_capabilities().filter(|value| value.kind() == Kind::Object);
         let (Some(version), Some(declared)) = (version.str(), declared) else {
             let message = "_meta needs protocolVersion, a string, and clientCapabilities, an object";
             self.refuse_with(asked, codes::INVALID_PARAMS, message, None, 400);
@@ -49,7 +49,7 @@ impl Session {
             self.refuse_unknown_method(asked, 404);
             return None;
         }
-        let log_level = match params.meta.log_level {
+        let log_level = match params.meta_log_level() {
             None => None,
             Some(level) => match text(Some(level)).and_then(|level| LogLevel::named(&level)) {
                 Some(level) => Some(level),
@@ -65,7 +65,7 @@ impl Session {
             Method::SubscriptionsListen => self.listen(asked, revision),
             _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
             _ => {
-                let client = params.meta.client_info.filter(|client| client.kind() == Kind::Object);
+                let client = params.meta_client().filter(|client| client.kind() == Kind::Object);
                 let asker = Asker {
                     revision,
                     capabilities: ClientCapabilities::read(declared),

@@ -1,218 +1,200 @@
-//! The parameters of a request, as far as the session looks at them: found in one pass.
+//! The parameters of a request, as far as the session looks at them: found while the message was checked.
 
-use alloc::vec::Vec;
-
-use crate::jsonrpc::{Cursor, JsonRef, JsonStr};
+use crate::jsonrpc::{JsonRef, Note, Notes, RawJson, Span, take_notes};
 use crate::mcp::meta;
 
-/// Members of `params`. A `null` counts as absent; of members that stand twice the first counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Params<'a> {
-    pub(super) meta: Meta<'a>,
-    pub(super) name: Option<JsonRef<'a>>,
-    pub(super) arguments: Option<JsonRef<'a>>,
-    pub(super) uri: Option<JsonRef<'a>>,
-    pub(super) cursor: Option<JsonRef<'a>>,
-    pub(super) level: Option<JsonRef<'a>>,
-    pub(super) input_responses: Option<JsonRef<'a>>,
-    pub(super) request_state: Option<JsonRef<'a>>,
-    pub(super) protocol_version: Option<JsonRef<'a>>,
-    pub(super) capabilities: Option<JsonRef<'a>>,
-    pub(super) client_info: Option<JsonRef<'a>>,
+/// Where members of `params` stand in their frame. Of members that stand twice the first counts.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    has_meta: bool,
+    meta: Meta,
+    name: Span,
+    arguments: Span,
+    uri: Span,
+    cursor: Span,
+    level: Span,
+    input_responses: Span,
+    request_state: Span,
+    protocol_version: Span,
+    capabilities: Span,
+    client_info: Span,
 }
 
-/// Members of `_meta`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Meta<'a> {
-    pub(super) progress_token: Option<JsonRef<'a>>,
-    pub(super) protocol_version: Option<JsonRef<'a>>,
-    pub(super) capabilities: Option<JsonRef<'a>>,
-    pub(super) client_info: Option<JsonRef<'a>>,
-    pub(super) log_level: Option<JsonRef<'a>>,
+/// Where members of `_meta` stand.
+#[derive(Debug, Default)]
+struct Meta {
+    progress_token: Span,
+    protocol_version: Span,
+    capabilities: Span,
+    client_info: Span,
+    log_level: Span,
 }
 
-impl<'a> Params<'a> {
-    pub(super) fn read(params: JsonRef<'a>) -> Self {
-        let mut read = Self::default();
-        let mut at = Cursor::new(params);
-        let mut has_meta = false;
-        if !at.enter(b'{') {
-            return read;
-        }
-        while let Some(name) = at.member() {
-            let known = Known::of(name.raw()).or_else(|| escaped(name).and_then(|name| Known::of(&name)));
-            if known == Some(Known::Meta) && !has_meta {
-                has_meta = true;
-                read.meta = Meta::read(&mut at);
-                continue;
-            }
-            let value = at.value();
-            let slot = match known {
-                None | Some(Known::Meta) => continue,
-                Some(Known::Name) => &mut read.name,
-                Some(Known::Arguments) => &mut read.arguments,
-                Some(Known::Uri) => &mut read.uri,
-                Some(Known::Cursor) => &mut read.cursor,
-                Some(Known::Level) => &mut read.level,
-                Some(Known::InputResponses) => &mut read.input_responses,
-                Some(Known::RequestState) => &mut read.request_state,
-                Some(Known::ProtocolVersion) => &mut read.protocol_version,
-                Some(Known::Capabilities) => &mut read.capabilities,
-                Some(Known::ClientInfo) => &mut read.client_info,
-            };
-            slot.get_or_insert(value);
-        }
-        for slot in [
-            &mut read.name,
-            &mut read.arguments,
-            &mut read.uri,
-            &mut read.cursor,
-            &mut read.level,
-            &mut read.input_responses,
-            &mut read.request_state,
-            &mut read.protocol_version,
-            &mut read.capabilities,
-            &mut read.client_info,
-        ] {
-            drop_null(slot);
-        }
-        read
+impl Places {
+    /// Finds them in parameters of which no notes were taken.
+    pub(super) fn of(params: &RawJson) -> Self {
+        let mut places = Self::default();
+        take_notes(params, &mut places);
+        places
     }
 }
 
 /// What the protocol's own names in `_meta` begin with.
-const PREFIX: &[u8] = b"io.modelcontextprotocol/";
+const PREFIX: &[u8; 24] = b"io.modelcontextprotocol/";
 
-impl<'a> Meta<'a> {
-    /// Reads the value at `at`, and goes behind it.
-    fn read(at: &mut Cursor<'a>) -> Self {
-        let mut read = Self::default();
-        if !at.enter(b'{') {
-            at.value();
-            return read;
-        }
-        while let Some(name) = at.member() {
-            let value = at.value();
-            if let Some(slot) = read.slot(name.raw()) {
-                slot.get_or_insert(value);
-            } else if let Some(slot) = escaped(name).and_then(|name| read.slot(&name)) {
-                slot.get_or_insert(value);
+impl Notes for Places {
+    const TAKEN: bool = true;
+
+    #[inline]
+    fn note(&mut self, inside: bool, name: &[u8]) -> Note<'_> {
+        let span = if inside {
+            match name.split_first_chunk() {
+                Some((PREFIX, b"protocolVersion")) => &mut self.meta.protocol_version,
+                Some((PREFIX, b"clientCapabilities")) => &mut self.meta.capabilities,
+                Some((PREFIX, b"clientInfo")) => &mut self.meta.client_info,
+                Some((PREFIX, b"logLevel")) => &mut self.meta.log_level,
+                _ if name == meta::PROGRESS_TOKEN.as_bytes() => &mut self.meta.progress_token,
+                _ => return Note::Pass,
             }
+        } else {
+            match name {
+                b"name" => &mut self.name,
+                b"arguments" => &mut self.arguments,
+                b"_meta" if self.has_meta => return Note::Pass,
+                b"_meta" => {
+                    self.has_meta = true;
+                    return Note::Inside;
+                }
+                b"uri" => &mut self.uri,
+                b"cursor" => &mut self.cursor,
+                b"level" => &mut self.level,
+                b"inputResponses" => &mut self.input_responses,
+                b"requestState" => &mut self.request_state,
+                b"protocolVersion" => &mut self.protocol_version,
+                b"capabilities" => &mut self.capabilities,
+                b"clientInfo" => &mut self.client_info,
+                _ => return Note::Pass,
+            }
+        };
+        if span.is_some() { Note::Pass } else { Note::Value(span) }
+    }
+}
+
+/// Members of `params`. A `null` counts as absent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Params<'a> {
+    frame: &'a [u8],
+    places: &'a Places,
+}
+
+macro_rules! members {
+    ($($(#[$doc:meta])* $name:ident: $($place:ident).+,)+) => {
+        impl<'a> Params<'a> {
+            $($(#[$doc])* #[inline]
+            pub(super) fn $name(self) -> Option<JsonRef<'a>> {
+                self.places.$($place).+.of(self.frame).filter(|value| !value.is_null())
+            })+
         }
-        for slot in [
-            &mut read.progress_token,
-            &mut read.protocol_version,
-            &mut read.capabilities,
-            &mut read.client_info,
-            &mut read.log_level,
-        ] {
-            drop_null(slot);
-        }
-        read
-    }
-
-    #[inline]
-    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<JsonRef<'a>>> {
-        Some(match name.strip_prefix(PREFIX) {
-            Some(b"protocolVersion") => &mut self.protocol_version,
-            Some(b"clientCapabilities") => &mut self.capabilities,
-            Some(b"clientInfo") => &mut self.client_info,
-            Some(b"logLevel") => &mut self.log_level,
-            None if name == meta::PROGRESS_TOKEN.as_bytes() => &mut self.progress_token,
-            _ => return None,
-        })
-    }
+    };
 }
 
-/// Members of `params` by name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    Meta,
-    Name,
-    Arguments,
-    Uri,
-    Cursor,
-    Level,
-    InputResponses,
-    RequestState,
-    ProtocolVersion,
-    Capabilities,
-    ClientInfo,
+members! {
+    name: name,
+    arguments: arguments,
+    uri: uri,
+    cursor: cursor,
+    level: level,
+    input_responses: input_responses,
+    request_state: request_state,
+    protocol_version: protocol_version,
+    capabilities: capabilities,
+    client_info: client_info,
+    /// The progress token in `_meta`.
+    progress_token: meta.progress_token,
+    /// The version in `_meta`.
+    meta_version: meta.protocol_version,
+    /// The capabilities in `_meta`.
+    meta_capabilities: meta.capabilities,
+    /// The client's name in `_meta`.
+    meta_client: meta.client_info,
+    /// The level of log messages in `_meta`.
+    meta_log_level: meta.log_level,
 }
 
-impl Known {
-    #[inline]
-    fn of(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"_meta" => Self::Meta,
-            b"name" => Self::Name,
-            b"arguments" => Self::Arguments,
-            b"uri" => Self::Uri,
-            b"cursor" => Self::Cursor,
-            b"level" => Self::Level,
-            b"inputResponses" => Self::InputResponses,
-            b"requestState" => Self::RequestState,
-            b"protocolVersion" => Self::ProtocolVersion,
-            b"capabilities" => Self::Capabilities,
-            b"clientInfo" => Self::ClientInfo,
-            _ => return None,
-        })
+impl<'a> Params<'a> {
+    pub(super) fn new(params: &'a RawJson, places: &'a Places) -> Self {
+        Self { frame: params.place().0, places }
     }
-}
-
-#[inline]
-fn drop_null(slot: &mut Option<JsonRef<'_>>) {
-    if slot.is_some_and(JsonRef::is_null) {
-        *slot = None;
-    }
-}
-
-/// What a name means that was written with escapes.
-#[inline]
-fn escaped(name: JsonStr<'_>) -> Option<Vec<u8>> {
-    name.is_escaped().then(|| name.decode().into_owned().into_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::RawJson;
+    use crate::jsonrpc::{Message, parse_noting};
+    use alloc::format;
+    use bytes::Bytes;
+
+    /// What was noted while a message with these parameters was checked; and it is what is found later.
+    fn noted(params: &str) -> (RawJson, Places) {
+        let line = format!(r#"{{"id":1,"params":{params},"jsonrpc":"2.0","method":"m"}}"#);
+        let mut places = Places::default();
+        let message = parse_noting(Bytes::from(line), 128, &mut places).expect(params);
+        let Message::Request { params: Some(params), .. } = message else { panic!("{params}") };
+        assert_eq!(format!("{:?}", Places::of(&params)), format!("{places:?}"));
+        (params, places)
+    }
 
     #[test]
     fn members_are_found_whatever_their_spelling_and_null_is_absent() {
-        let text = r#"{"cursor":null,"cursor":"a","level":"x","na\u006de":"n","_meta":{"progressToken":null,
-            "io.modelcontextprotocol\/protocolVersion":"v"},"name":"second"}"#;
-        let raw = RawJson::parse_str(text).expect(text);
-        let read = Params::read(raw.view());
-        assert!(read.cursor.is_none(), "the first counts, and is null");
-        assert_eq!(read.level.map(JsonRef::as_bytes), Some(&br#""x""#[..]));
-        assert_eq!(read.name.map(JsonRef::as_bytes), Some(&br#""n""#[..]));
-        assert!(read.meta.progress_token.is_none());
-        assert_eq!(read.meta.protocol_version.map(JsonRef::as_bytes), Some(&br#""v""#[..]));
-        assert!(Params::read(RawJson::null().view()).name.is_none());
+        let text = r#"{"cursor":null,"cursor":"a","level":"x","na\u006de":"n","_meta" : {"progressToken":null,
+            "io.modelcontextprotocol\/protocolVersion" : "v", "other":{"progressToken":1}},"name":"second",
+            "_meta":{"progressToken":2},"arguments":{"uri":1,"_meta":{"progressToken":3}}}"#;
+        let (raw, places) = noted(text);
+        let read = Params::new(&raw, &places);
+        assert!(read.cursor().is_none(), "the first counts, and is null");
+        assert_eq!(read.level().map(JsonRef::as_bytes), Some(&br#""x""#[..]));
+        assert_eq!(read.name().map(JsonRef::as_bytes), Some(&br#""n""#[..]));
+        assert!(read.progress_token().is_none() && read.uri().is_none());
+        assert_eq!(read.meta_version().map(JsonRef::as_bytes), Some(&br#""v""#[..]));
+        for other in
+            [r#"{"_meta":null,"_meta":{"progressToken":2}}"#, r#"{"_meta":[{"progressToken":2}]}"#, "{}"]
+        {
+            let (raw, places) = noted(other);
+            assert!(Params::new(&raw, &places).progress_token().is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn every_name_has_its_place() {
         let ours = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES, meta::CLIENT_INFO, meta::LOG_LEVEL];
-        let text = alloc::format!(
-            r#"{{"_meta":{{"{}":1,"{}":2,"{}":3,"{}":4,"{}":5}},"uri":6}}"#,
-            ours[0],
-            ours[1],
-            ours[2],
-            ours[3],
+        let [version, capabilities, client, level] = ours;
+        let text = format!(
+            r#"{{"_meta":{{"{version}":0,"{capabilities}":1,"{client}":2,"{level}":3,"{}":4}},"uri":5,"name":6,
+            "arguments":7,"cursor":8,"level":9,"inputResponses":10,"requestState":11,"protocolVersion":12,
+            "capabilities":13,"clientInfo":14}}"#,
             meta::PROGRESS_TOKEN
         );
-        let raw = RawJson::parse_str(&text).expect(&text);
-        let Params { meta, uri, .. } = Params::read(raw.view());
+        let (raw, places) = noted(&text);
+        let read = Params::new(&raw, &places);
         let read = [
-            meta.protocol_version,
-            meta.capabilities,
-            meta.client_info,
-            meta.log_level,
-            meta.progress_token,
-            uri,
+            read.meta_version(),
+            read.meta_capabilities(),
+            read.meta_client(),
+            read.meta_log_level(),
+            read.progress_token(),
+            read.uri(),
+            read.name(),
+            read.arguments(),
+            read.cursor(),
+            read.level(),
+            read.input_responses(),
+            read.request_state(),
+            read.protocol_version(),
+            read.capabilities(),
+            read.client_info(),
         ];
-        assert!(
-            read.iter()
-                .enumerate()
-                .all(|(n, value)| value.and_then(|value| value.as_u64()) == Some(n as u64 + 1))
-        );
+        for (n, value) in read.into_iter().enumerate() {
+            assert_eq!(value.and_then(JsonRef::as_u64), Some(n as u64));
+        }
     }
 }

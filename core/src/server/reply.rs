@@ -61,17 +61,23 @@ impl Replies {
         Self { server_info, reads: config.cache.reads }
     }
 
-    /// The answer to `id`: `result`, in the shape that `revision` has for `method`. Ends in LF.
+    /// About how long the answer with this result gets.
+    pub(super) fn size(&self, result: &RawJson) -> usize {
+        96 + self.server_info.len() + result.len()
+    }
+
+    /// Appends the answer to `id`: `result`, in the shape that `revision` has for `method`. Ends in LF.
     ///
     /// # Errors
     /// The result cannot be one.
     pub(super) fn complete(
         &self,
+        out: &mut Vec<u8>,
         id: &RequestId,
         method: &Method,
         revision: Revision,
         result: &RawJson,
-    ) -> Result<Vec<u8>, ApiError> {
+    ) -> Result<(), ApiError> {
         let view = result.view();
         if view.kind() != Kind::Object {
             return Err(ApiError::BadParams("the result is no object"));
@@ -79,33 +85,32 @@ impl Replies {
         let modern = revision.era() == Era::Modern;
         let mut found = find(view, method, revision)?;
         found.as_it_is &= found.structured.is_none_or(|value| revise::takes_structured(value, revision));
-        let mut out = Vec::with_capacity(96 + self.server_info.len() + result.len());
-        head(&mut out, id);
+        head(out, id);
         if modern {
             out.extend_from_slice(br#""resultType":"complete""#);
-            self.meta(&mut out, found.meta, None);
+            self.meta(out, found.meta, None);
             if *method == Method::ResourcesRead {
-                hints(&mut out, self.reads, found.has_ttl, found.has_scope);
+                hints(out, self.reads, found.has_ttl, found.has_scope);
             }
         }
         if *method == Method::ToolsCall && !found.has_blocks {
             found.as_it_is = false;
-            content_of(&mut out, found.structured);
+            content_of(out, found.structured);
         }
         if found.as_it_is {
             let members = view.as_bytes().get(1..view.as_bytes().len() - 1).unwrap_or_default().trim_ascii();
             if !members.is_empty() {
-                comma(&mut out);
-                copy_without_breaks(&mut out, members);
+                comma(out);
+                copy_without_breaks(out, members);
             }
         } else {
             for (name, value) in view.members() {
-                self.member(&mut out, name, value, method, revision, &found);
+                self.member(out, name, value, method, revision, &found);
             }
         }
         out.extend_from_slice(b"}}");
-        finish_line(&mut out);
-        Ok(out)
+        finish_line(out);
+        Ok(())
     }
 
     /// Appends one member of a result that cannot be copied as a whole.

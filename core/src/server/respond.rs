@@ -34,26 +34,36 @@ impl Session {
         let message = match reply {
             Reply::Complete(result) => {
                 answer::check(&open.method, open.output_schema.as_ref(), result)?;
-                self.replies.complete(&open.id, &open.method, open.revision, result)?
+                let (replies, limit) = (&self.replies, self.config.limits.max_message_bytes);
+                self.out.encode(replies.size(result), |out| {
+                    let before = out.len();
+                    replies.complete(out, &open.id, &open.method, open.revision, result)?;
+                    let len = out.len() - before;
+                    if len > limit { Err(ApiError::TooLarge { len, limit }) } else { Ok(()) }
+                })?
             }
             Reply::InputRequired { requests, state } => {
-                match self.ask_by_result(open, requests, state.as_deref())? {
+                Some(match self.ask_by_result(open, requests, state.as_deref())? {
                     Ok(message) => message,
                     Err(missing) => {
                         status = 400;
                         encode_error(&open.id, &input::missing_capability(&missing), open)?
                     }
-                }
+                })
             }
-            Reply::Error(error) => encode_error(&open.id, error, open)?,
+            Reply::Error(error) => Some(encode_error(&open.id, error, open)?),
         };
-        self.check_length(message.len())?;
+        if let Some(message) = &message {
+            self.check_length(message.len())?;
+        }
         let Some(open) = self.requests.remove(request.0) else { return Err(ApiError::UnknownRequest) };
         self.drop_asks(request.0, &open);
         if matches!(reply, Reply::Complete(_)) {
             self.note_watched(&open);
         }
-        self.answer(open.origin, message, status);
+        if let Some(message) = message {
+            self.answer(open.origin, message, status);
+        }
         self.settle(now);
         Ok(())
     }

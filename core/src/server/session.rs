@@ -1,12 +1,9 @@
 //! The served session: what the application answers and tells, and how it is sent.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
-
-use bytes::Bytes;
 
 use crate::error::{ApiError, ConfigError, Violation};
 use crate::exchange::Origin;
@@ -16,6 +13,7 @@ use crate::server::config::Config;
 use crate::server::cursor::Cursors;
 use crate::server::event::{CloseReason, Effect, Event, RequestHandle};
 use crate::server::legacy::Legacy;
+use crate::server::outlet::Outlet;
 use crate::server::peers::Peers;
 use crate::server::queue::{Events, Stats};
 use crate::server::reply::Replies;
@@ -49,10 +47,7 @@ pub struct Session {
     pub(super) in_batch: Option<Origin>,
     /// Nothing more comes from the client, however the session came to its end.
     pub(super) input_ended: bool,
-    effects: VecDeque<Effect>,
-    effect_bytes: usize,
-    /// Bytes that wait in the link below.
-    outbound: usize,
+    pub(super) out: Outlet,
 }
 
 /// Where the session stands.
@@ -91,9 +86,7 @@ impl Session {
             junk_in_row: 0,
             in_batch: None,
             input_ended: false,
-            effects: VecDeque::new(),
-            effect_bytes: 0,
-            outbound: 0,
+            out: Outlet::default(),
         })
     }
 
@@ -207,8 +200,7 @@ impl Session {
         self.clock.advance(now);
         self.listens.clear();
         self.finish(CloseReason::Unread);
-        self.effects.clear();
-        self.effect_bytes = 0;
+        self.out.clear();
     }
 
     fn drain(&mut self, drain: Duration, reason: CloseReason, now: Instant) {
@@ -274,13 +266,7 @@ impl Session {
 
     /// What the link is to do next.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        let effect = self.effects.pop_front()?;
-        let Effect::Send { message, .. } = &effect;
-        self.effect_bytes -= message.as_ref().map_or(0, Bytes::len);
-        if self.effects.is_empty() && self.effects.capacity() > 256 {
-            self.effects = VecDeque::new();
-        }
-        Some(effect)
+        self.out.poll()
     }
 
     /// The next event, oldest first.
@@ -313,24 +299,32 @@ impl Session {
     /// How many bytes wait in the link. While that is at or over
     /// [`Limits::max_queued_out_bytes`](crate::limits::Limits::max_queued_out_bytes), what has time is held back.
     pub fn set_outbound(&mut self, bytes: usize) {
-        if bytes < self.outbound && self.outbound_full() {
+        if bytes < self.out.outbound() && self.outbound_full() {
             self.note_held_up();
         }
-        self.outbound = bytes;
+        self.out.set_outbound(bytes);
+    }
+
+    /// The link wrote `len` bytes of the one stream.
+    pub(super) fn written(&mut self, len: usize) {
+        if len > 0 && self.outbound_full() {
+            self.note_held_up();
+        }
+        self.out.stream_mut().written(len);
     }
 
     pub(super) fn outbound_full(&self) -> bool {
-        self.outbound.saturating_add(self.effect_bytes) >= self.config.limits.max_queued_out_bytes
+        self.out.bytes() >= self.config.limits.max_queued_out_bytes
     }
 
     pub(super) fn send(&mut self, to: Origin, message: Vec<u8>, last: bool) {
-        self.push(to, Some(message.into()), last, 200);
+        self.out.send(to, Some(message.into()), last, 200);
     }
 
     /// Sends an answer: the last message on its exchange, unless others of the same batch are open.
     pub(super) fn answer(&mut self, to: Origin, message: Vec<u8>, status: u16) {
         let last = to == Origin::Stream || !self.goes_on(to);
-        self.push(to, Some(message.into()), last, status);
+        self.out.send(to, Some(message.into()), last, status);
     }
 
     /// Whether more is to come on an exchange.
@@ -341,7 +335,7 @@ impl Session {
     /// There is nothing to say on this exchange, or nothing more.
     pub(super) fn end_exchange(&mut self, to: Origin, status: u16) {
         if matches!(to, Origin::Exchange(_)) && !self.goes_on(to) {
-            self.push(to, None, true, status);
+            self.out.send(to, None, true, status);
         }
     }
 
@@ -351,19 +345,10 @@ impl Session {
         if !matches!(to, Origin::Exchange(_)) || self.goes_on(to) {
             return;
         }
-        let answered = self.effects.iter_mut().rev().find_map(|effect| match effect {
-            Effect::Send { to: sent, last, .. } if *sent == to => Some(last),
-            Effect::Send { .. } => None,
-        });
-        match answered {
+        match self.out.last_to(to) {
             Some(last) => *last = true,
-            None => self.push(to, None, true, 202),
+            None => self.out.send(to, None, true, 202),
         }
-    }
-
-    fn push(&mut self, to: Origin, message: Option<Bytes>, last: bool, status: u16) {
-        self.effect_bytes += message.as_ref().map_or(0, Bytes::len);
-        self.effects.push_back(Effect::Send { to, message, last, status });
     }
 
     pub(super) fn violation(&mut self, violation: Violation) {

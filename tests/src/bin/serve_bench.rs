@@ -1,50 +1,80 @@
 //! What it costs a served connection to take a call and answer it.
 //!
-//! `serve_bench KIND BYTES N` does it N times, to be counted by callgrind: KIND is `modern` or `legacy`, BYTES the length
-//! of the text that the tool gives back. The difference of two runs is the cost of a call; what the application does, a
-//! copy of its ready answer, is in it.
+//! `serve_bench KIND WORK BYTES N` does it N times, to be counted by callgrind; the difference of two runs is the cost
+//! of a call. KIND is `modern` or `legacy`. WORK is what the application does, which is counted along:
+//!
+//! - `ready`: nothing; it gives the same answer, a text of BYTES, each time;
+//! - `text`: makes that answer from its text each time;
+//! - `echo`: reads the call and answers with its one argument, a text of BYTES.
 #![expect(clippy::print_stderr, reason = "its output is for a terminal")]
 
 use std::hint::black_box;
 
+use sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::mcp::types::request::CallTool;
 use sanswire::server::{Config, Event, LineConnection, Reply};
 use sanswire::{Instant, Machine};
 use sanswire_tests::served::raw;
 use serde_json::json;
 
+/// One line of what long texts are made of.
+const LINE: &str = "The quick brown fox jumps over the lazy dog, 0123456789 abcdefg\n";
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, bytes, count] = words.as_slice() else {
-        eprintln!("usage: serve_bench modern|legacy BYTES N");
+    let [kind, work, bytes, count] = words.as_slice() else {
+        eprintln!("usage: serve_bench modern|legacy ready|text|echo BYTES N");
         return;
     };
     let now = Instant::from_millis(1);
+    let text: String = LINE.chars().cycle().take(bytes.parse().unwrap()).collect();
     let mut server = LineConnection::new(Config::new("bench", "1.0"), [0; 32], now).unwrap();
     server.catalog_mut().tool(&raw(&json!({"name": "echo"}))).unwrap();
     let initialize = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
     feed(&mut server, &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize}), now);
-    let mut meta = json!({"progressToken": 7});
-    if kind == "modern" {
-        meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-        meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "bench", "version": "1.0"});
-        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-    }
-    let params = json!({"name": "echo", "arguments": {"text": "hello"}, "_meta": meta});
-    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
-    let call = format!("{call}\n").into_bytes();
-    let reply = Reply::text(&"x".repeat(bytes.parse().unwrap()));
+    let call = call(kind == "modern", if work == "echo" { &text } else { "hello" });
+    let ready = Reply::text(&text);
     for _ in 0..count.parse().unwrap() {
-        let buffer = server.read_buffer();
-        buffer.extend_from_slice(&call);
-        server.handle_read(now);
+        let mut unread = call.as_slice();
+        while !unread.is_empty() {
+            let buffer = server.read_buffer();
+            let (piece, rest) = unread.split_at(unread.len().min(buffer.capacity() - buffer.len()));
+            buffer.extend_from_slice(piece);
+            unread = rest;
+            server.handle_read(now);
+        }
         while let Some(event) = server.poll_event() {
             if let Event::Request { request, params, .. } = event {
-                black_box(&params);
-                server.respond(request, &reply, now).unwrap();
+                let reply = match work.as_str() {
+                    "echo" => &echo(&params),
+                    "text" => &Reply::text(&text),
+                    _ => &ready,
+                };
+                server.respond(request, reply, now).unwrap();
             }
         }
         drain(&mut server, now);
     }
+}
+
+/// A call as many clients write it.
+fn call(modern: bool, text: &str) -> Vec<u8> {
+    let meta = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0"},
+        "io.modelcontextprotocol/clientCapabilities":{},"progressToken":7}"#;
+    let meta = if modern { meta.replace("\n        ", "") } else { String::new() };
+    let arguments = json!({"text": text});
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":70,\"method\":\"tools/call\",\
+         \"params\":{{\"name\":\"echo\",\"arguments\":{arguments}{meta}}}}}\n"
+    )
+    .into_bytes()
+}
+
+fn echo(params: &RawJson) -> Reply {
+    let call = CallTool::read(params).unwrap();
+    assert_eq!(call.name, "echo");
+    Reply::text(&call.arguments.view().get("text").and_then(JsonRef::str).unwrap().decode())
 }
 
 fn feed(server: &mut LineConnection, message: &serde_json::Value, now: Instant) {

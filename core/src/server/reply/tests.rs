@@ -14,9 +14,23 @@ fn read(message: Vec<u8>) -> Value {
     serde_json::from_slice(&message).expect("JSON")
 }
 
+/// An answer, behind a message that waits already.
+fn answer(
+    replies: &Replies,
+    id: &str,
+    method: &Method,
+    revision: Revision,
+    raw: &RawJson,
+) -> Result<Vec<u8>, ApiError> {
+    let mut out = b"{\n".to_vec();
+    replies.complete(&mut out, &RequestId::from(id), method, revision, raw)?;
+    assert_eq!(out.get(..2), Some(&b"{\n"[..]));
+    Ok(out.split_off(2))
+}
+
 fn complete(method: &Method, revision: Revision, result: &str) -> Value {
     let raw = RawJson::parse_str(result).expect(result);
-    read(replies().complete(&RequestId::from(1_i64), method, revision, &raw).expect(result))["result"].take()
+    read(answer(&replies(), "1", method, revision, &raw).expect(result))["result"].take()
 }
 
 #[test]
@@ -66,7 +80,7 @@ fn an_empty_result_is_one() {
     let quiet = Replies::new(&quiet);
     let id = RequestId::from("x");
     let bare = RawJson::empty_object();
-    let message = quiet.complete(&id, &Method::PromptsGet, Revision::V2026_07_28, &bare).expect("a result");
+    let message = answer(&quiet, "x", &Method::PromptsGet, Revision::V2026_07_28, &bare).expect("a result");
     assert_eq!(read(message)["result"], json!({"resultType": "complete"}));
     assert_eq!(read(quiet.own(&id, Revision::V2025_11_25, None, |_| {}))["result"], json!({}));
     let listed = quiet.own(&id, Revision::V2025_11_25, None, |w| {
@@ -111,7 +125,7 @@ proptest! {
         let value = Value::Object(result.clone());
         let text = if pretty { serde_json::to_string_pretty(&value).expect("text") } else { value.to_string() };
         let raw = RawJson::parse_str(&text).expect("JSON");
-        let answer = replies().complete(&RequestId::from("i"), &Method::ToolsCall, revision, &raw);
+        let answer = answer(&replies(), "i", &Method::ToolsCall, revision, &raw);
         let refused = result.get("resultType").is_some();
         prop_assert_eq!(answer.is_err(), refused);
         let Ok(answer) = answer else { return Ok(()) };
