@@ -139,21 +139,58 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + 2);
     out.push(b'"');
-    loop {
-        let (plain, unfit) = rest.split_at(words::find_unfit(rest));
-        out.extend_from_slice(plain);
-        let Some((unfit, left)) = unfit.split_first() else { break };
-        write_escape(out, *unfit);
-        rest = left;
+    // Each piece is copied before it is looked at: pieces of a fixed length are copied without a call, and what stands
+    // behind an escape is taken back.
+    while let Some((piece, later)) = rest.split_first_chunk::<32>() {
+        out.extend_from_slice(piece);
+        rest = match words::unfit_in_block(piece) {
+            Some(at) => escape_back(out, rest, piece.len(), at),
+            None => later,
+        };
+    }
+    while let Some((piece, later)) = rest.split_first_chunk::<8>() {
+        out.extend_from_slice(piece);
+        rest = match words::unfit_in_word(*piece) {
+            Some(at) => escape_back(out, rest, piece.len(), at),
+            None => later,
+        };
+    }
+    for byte in rest {
+        if words::is_unfit(*byte) {
+            write_escape(out, *byte);
+        } else {
+            out.push(*byte);
+        }
     }
     out.push(b'"');
 }
 
+/// Of the last piece of `len` bytes, with which `rest` begins, the byte at `at` has to be escaped: takes what follows
+/// it back, and gives what is still to be written.
+#[inline]
+fn escape_back<'a>(out: &mut Vec<u8>, rest: &'a [u8], len: usize, at: usize) -> &'a [u8] {
+    out.truncate(out.len() - (len - at));
+    match rest.get(at..).and_then(<[u8]>::split_first) {
+        Some((byte, later)) => {
+            write_escape(out, *byte);
+            later
+        }
+        None => &[],
+    }
+}
+
 #[inline]
 fn write_escape(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+        _ => write_rare_escape(out, byte),
+    }
+}
+
+#[inline(never)]
+fn write_rare_escape(out: &mut Vec<u8>, byte: u8) {
     let short = match byte {
-        b'\n' => b'n',
-        b'"' | b'\\' => byte,
         b'\t' => b't',
         b'\r' => b'r',
         0x08 => b'b',

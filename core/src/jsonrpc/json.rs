@@ -172,6 +172,11 @@ impl RawJson {
         Self::whole(out.into())
     }
 
+    /// A value of our own making.
+    pub(crate) fn written(text: alloc::vec::Vec<u8>) -> Self {
+        Self::whole(text.into())
+    }
+
     fn whole(text: Bytes) -> Self {
         Self { start: 0, end: text.len(), frame: text }
     }

@@ -49,6 +49,7 @@ pub use id::{IdFault, MAX_ID_BYTES, RequestId};
 pub use json::RawJson;
 pub use method::MethodText;
 pub(crate) use noted::{Note, Notes, Span, take_notes};
+pub(crate) use reader::string_end;
 pub use reader::{Elements, JsonRef, Kind, Members};
 pub use text::JsonStr;
 pub use typed::Misfit;

@@ -221,7 +221,7 @@ fn skip_separator(bytes: &[u8], at: usize) -> usize {
 ///
 /// Looks for quotes only; one is escaped if an odd number of backslashes stands in front of it.
 #[inline(always)]
-pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     loop {
         at = words::find_quote(bytes, at);

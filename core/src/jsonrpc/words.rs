@@ -169,17 +169,29 @@ pub(super) fn find_backslash(text: &[u8]) -> usize {
     )
 }
 
-/// Where the first byte stands that a string literal cannot hold as it is, or the length of `text`.
+/// Where in a block the first byte stands that a string literal cannot hold as it is.
 #[inline(always)]
-pub(super) fn find_unfit(text: &[u8]) -> usize {
-    find::<32>(
-        text,
-        0,
-        // Zero where one of the three holds, so that one comparison is enough.
-        |block| holds(block, |b| (b ^ b'"').min(b ^ b'\\').min(b & 0xe0) == 0),
-        unfit,
-        |b| b == b'"' || b == b'\\' || b < 0x20,
-    )
+pub(super) fn unfit_in_block(block: &[u8; 32]) -> Option<usize> {
+    // Zero where one of the three holds, so that one comparison is enough.
+    let is = |b: u8| (b ^ b'"').min(b ^ b'\\').min(b & 0xe0) == 0;
+    // The marks of all bytes at once are vector code as well, which a search word by word is not.
+    holds(block, is).then(|| {
+        let marks = block.map(|b| u8::from(is(b)));
+        locate(&marks, |word| word)
+    })
+}
+
+/// As [`unfit_in_block`], in a word.
+#[inline(always)]
+pub(super) fn unfit_in_word(word: [u8; 8]) -> Option<usize> {
+    let hits = unfit(u64::from_le_bytes(word));
+    (hits != 0).then(|| first(hits))
+}
+
+/// Whether a string literal cannot hold this byte as it is.
+#[inline(always)]
+pub(super) const fn is_unfit(byte: u8) -> bool {
+    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 /// Whether any byte is a control or not ASCII: one signed comparison finds both.
@@ -245,8 +257,12 @@ mod tests {
         #[test]
         fn searching_for_what_must_be_escaped_misses_nothing(text in mixed()) {
             prop_assert_eq!(find_backslash(&text), text.iter().position(|&b| b == b'\\').unwrap_or(text.len()));
-            let unfit = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
-            prop_assert_eq!(find_unfit(&text), text.iter().position(unfit).unwrap_or(text.len()));
+            for block in text.as_chunks::<32>().0 {
+                prop_assert_eq!(unfit_in_block(block), block.iter().position(|b| is_unfit(*b)));
+            }
+            for word in text.as_chunks::<8>().0 {
+                prop_assert_eq!(unfit_in_word(*word), word.iter().position(|b| is_unfit(*b)));
+            }
         }
     }
 }

@@ -14,9 +14,10 @@ use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::catalog::ListKind;
 use crate::server::config::UnknownTool;
 use crate::server::dispatch::{Asked, bounded, text};
-use crate::server::event::{self, Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
+use crate::server::event::{Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
 use crate::server::log;
 use crate::server::params::Params;
+use crate::server::plain::text_result;
 use crate::server::requests::Open;
 use crate::server::session::Session;
 use crate::server::subscription::MAX_URI_BYTES;
@@ -192,7 +193,7 @@ impl Session {
         match self.config.unknown_tool {
             UnknownTool::ProtocolError => self.refuse(asked, codes::INVALID_PARAMS, &message, None),
             UnknownTool::ToolError => {
-                let result = event::text_result(&message, true);
+                let result = text_result(&message, true);
                 let mut out = alloc::vec::Vec::with_capacity(self.replies.size(&result));
                 match self.replies.complete(&mut out, &asked.id, &asked.method, revision, &result) {
                     Ok(()) => self.answer_own(asked, out),

@@ -15,6 +15,7 @@ use crate::mcp::types::input::KeyedInput;
 use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
+use crate::server::plain::text_result;
 
 /// Names a request that the application has to answer. Counts up, is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -264,19 +265,6 @@ impl Reply {
     pub fn tool_error(text: &str) -> Self {
         Self::Complete(text_result(text, true))
     }
-}
-
-pub(crate) fn text_result(text: &str, is_error: bool) -> RawJson {
-    RawJson::object(|w| {
-        w.array("content", |w| {
-            w.object(|w| {
-                w.string("type", "text").string("text", text);
-            });
-        });
-        if is_error {
-            w.bool("isError", true);
-        }
-    })
 }
 
 /// What an application may tell while it works on a request.

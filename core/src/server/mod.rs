@@ -72,6 +72,7 @@ mod outlet;
 mod params;
 mod peers;
 mod ping;
+mod plain;
 mod publish;
 mod queue;
 mod reply;

@@ -11,6 +11,7 @@ use crate::mcp::types::input::KeyedInput;
 use crate::mcp::types::lifecycle::CacheHint;
 use crate::mcp::{Era, Method, Revision, meta};
 use crate::server::config::Config;
+use crate::server::plain::is_text_result;
 use crate::server::{input, revise};
 
 /// What every result of a session repeats.
@@ -18,6 +19,8 @@ use crate::server::{input, revise};
 pub(super) struct Replies {
     /// `"io.modelcontextprotocol/serverInfo":{…}`, or nothing.
     server_info: Vec<u8>,
+    /// What stands between the id and the members of a modern result that has no `_meta` of its own.
+    modern_head: Vec<u8>,
     reads: CacheHint,
 }
 
@@ -58,7 +61,12 @@ impl Replies {
             server_info.remove(0);
             server_info.pop();
         }
-        Self { server_info, reads: config.cache.reads }
+        let mut replies = Self { server_info, modern_head: Vec::new(), reads: config.cache.reads };
+        let mut modern_head = br#","result":{"resultType":"complete""#.to_vec();
+        replies.meta(&mut modern_head, None, None);
+        modern_head.push(b',');
+        replies.modern_head = modern_head;
+        replies
     }
 
     /// About how long the answer with this result gets.
@@ -78,11 +86,15 @@ impl Replies {
         revision: Revision,
         result: &RawJson,
     ) -> Result<(), ApiError> {
+        let modern = revision.era() == Era::Modern;
+        if *method == Method::ToolsCall && is_text_result(result.as_bytes()) {
+            self.text(out, id, modern, result.as_bytes());
+            return Ok(());
+        }
         let view = result.view();
         if view.kind() != Kind::Object {
             return Err(ApiError::BadParams("the result is no object"));
         }
-        let modern = revision.era() == Era::Modern;
         let mut found = find(view, method, revision)?;
         found.as_it_is &= found.structured.is_none_or(|value| revise::takes_structured(value, revision));
         head(out, id);
@@ -111,6 +123,20 @@ impl Replies {
         out.extend_from_slice(b"}}");
         finish_line(out);
         Ok(())
+    }
+
+    /// Appends the answer of one block of text.
+    fn text(&self, out: &mut Vec<u8>, id: &RequestId, modern: bool, result: &[u8]) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        id.write_json(out);
+        if modern {
+            out.extend_from_slice(&self.modern_head);
+            out.extend_from_slice(result.get(1..).unwrap_or_default());
+        } else {
+            out.extend_from_slice(br#","result":"#);
+            out.extend_from_slice(result);
+        }
+        out.extend_from_slice(b"}\n");
     }
 
     /// Appends one member of a result that cannot be copied as a whole.
