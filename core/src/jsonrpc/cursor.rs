@@ -30,19 +30,21 @@ impl<'a> Cursor<'a> {
     /// The name of the object's next member, to stand before its value. `None`: the object is over and behind.
     #[inline]
     pub(crate) fn member(&mut self) -> Option<JsonStr<'a>> {
-        if !self.element() {
-            return None;
+        let mut open = self.at + usize::from(self.bytes.get(self.at) == Some(&b','));
+        if self.bytes.get(open) != Some(&b'"') {
+            if !self.element() {
+                return None;
+            }
+            open = self.at;
         }
-        let open = self.at + 1;
-        let end = string_end(self.bytes, open);
-        let name = self.bytes.get(open..end)?;
+        let end = string_end(self.bytes, open + 1);
+        let name = self.bytes.get(open + 1..end)?;
         let colon = skip_space(self.bytes, end + 1);
         self.at = skip_space(self.bytes, colon + 1);
         Some(JsonStr::trusted(name))
     }
 
     /// Whether the array has another element, to stand before it. If not, the array is over and behind.
-    #[inline]
     pub(crate) fn element(&mut self) -> bool {
         let mut at = skip_space(self.bytes, self.at);
         if self.bytes.get(at) == Some(&b',') {

@@ -2,6 +2,7 @@
 
 use super::fault::JsonFault;
 use super::{JsonRef, JsonStr, RawJson, grammar};
+use bytes::Bytes;
 
 /// Where a value stands; empty if there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,11 @@ impl Span {
     #[inline(always)]
     pub(crate) const fn is_some(self) -> bool {
         self.end != 0
+    }
+
+    /// The value, in the frame that was checked.
+    pub(crate) fn raw(self, frame: Bytes) -> RawJson {
+        RawJson::trusted(frame, self.start, self.end)
     }
 
     /// The value, in the text that was checked.

@@ -1,7 +1,7 @@
 //! Walking JSON that is known to be valid: no checks, no recursion, nothing kept.
 
 use super::grammar::skip_space;
-use super::{JsonStr, number, words};
+use super::{Cursor, JsonStr, number, words};
 use core::fmt;
 
 /// The kinds of JSON values.
@@ -98,6 +98,28 @@ impl<'a> JsonRef<'a> {
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         self.members().find(|(found, _)| found.eq_str(name)).map(|(_, value)| value)
+    }
+
+    /// As [`get`](Self::get), for two names. Walks once.
+    pub(crate) fn get_both(self, names: [&str; 2]) -> [Option<Self>; 2] {
+        let mut found = [None; 2];
+        let mut at = Cursor::new(self);
+        if !at.enter(b'{') {
+            return found;
+        }
+        while let Some(name) = at.member() {
+            let value = at.value();
+            let [first, second] = &mut found;
+            if first.is_none() && name.eq_str(names[0]) {
+                *first = Some(value);
+            } else if second.is_none() && name.eq_str(names[1]) {
+                *second = Some(value);
+            }
+            if first.is_some() && second.is_some() {
+                break;
+            }
+        }
+        found
     }
 
     /// The literal of a string; `None` for other kinds.

@@ -32,7 +32,7 @@ impl<'a> JsonStr<'a> {
     /// Whether it holds escapes. Searches the text.
     #[must_use]
     pub fn is_escaped(self) -> bool {
-        memchr::memchr(b'\\', self.raw).is_some()
+        words::has_backslash(self.raw)
     }
 
     /// The text: borrowed if there is no escape, else unescaped into one allocation of the raw length.
@@ -73,13 +73,16 @@ impl<'a> JsonStr<'a> {
     pub fn eq_str(self, text: &str) -> bool {
         if self.raw.len() <= text.len() {
             // An escape is longer than what it stands for. Equal as written means equal, but for backslashes.
-            return self.raw == text.as_bytes() && !text.as_bytes().contains(&b'\\');
+            return self.raw == text.as_bytes() && !words::has_backslash(self.raw);
         }
-        self.raw.len() <= text.len() * 6 && self.is_escaped() && self.eq_unescaped(text)
+        self.eq_unescaped(text)
     }
 
     #[inline(never)]
     fn eq_unescaped(self, mut text: &str) -> bool {
+        if self.raw.len() > text.len() * 6 || !self.is_escaped() {
+            return false;
+        }
         let mut rest = self.raw;
         while let Some(b) = rest.first() {
             if *b == b'\\' {

@@ -127,7 +127,7 @@ pub(super) fn near_quote<const WORDS: usize>(
 #[inline(always)]
 pub(super) fn find_quote(bytes: &[u8], at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    for word in 0..2 {
+    for word in 0..5 {
         let Some((next, later)) = rest.split_first_chunk::<8>() else { break };
         let hits = quotes(u64::from_le_bytes(*next));
         if hits != 0 {
@@ -155,6 +155,21 @@ fn find_far_quote(bytes: &[u8], mut at: usize) -> usize {
 #[inline(always)]
 fn quotes(word: u64) -> u64 {
     !(differs(word, QUOTES) | LOW7)
+}
+
+/// Whether there is a backslash. Most texts are short, and a call costs more than they do.
+#[inline]
+pub(super) fn has_backslash(text: &[u8]) -> bool {
+    if text.len() > 64 {
+        return memchr::memchr(b'\\', text).is_some();
+    }
+    let is = |word: &[u8; 8]| !(differs(u64::from_le_bytes(*word), SLASHES) | LOW7) != 0;
+    let (words, rest) = text.as_chunks::<8>();
+    match text.last_chunk::<8>() {
+        // The last word may be one that was looked at in part.
+        Some(last) => is(last) || words.iter().any(is),
+        None => rest.contains(&b'\\'),
+    }
 }
 
 /// Where the first backslash stands, or the length of `text`.
@@ -256,6 +271,9 @@ mod tests {
 
         #[test]
         fn searching_for_what_must_be_escaped_misses_nothing(text in mixed()) {
+            for short in [&text[..], text.get(..9).unwrap_or_default(), text.get(..5).unwrap_or_default()] {
+                prop_assert_eq!(has_backslash(short), short.contains(&b'\\'));
+            }
             prop_assert_eq!(find_backslash(&text), text.iter().position(|&b| b == b'\\').unwrap_or(text.len()));
             for block in text.as_chunks::<32>().0 {
                 prop_assert_eq!(unfit_in_block(block), block.iter().position(|b| is_unfit(*b)));

@@ -33,10 +33,15 @@ macro_rules! methods {
             /// The method of that name; one allocation for an unknown name.
             #[must_use]
             pub fn from_name(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)+
-                    _ => Self::Other(name.into()),
-                }
+                Self::known(name.as_bytes()).unwrap_or_else(|| Self::Other(name.into()))
+            }
+
+            /// The method of that name, if some revision defines it.
+            pub(crate) fn known(name: &[u8]) -> Option<Self> {
+                Some(match name {
+                    $(name if name == $name.as_bytes() => Self::$variant,)+
+                    _ => return None,
+                })
             }
         }
     };

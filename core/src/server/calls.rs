@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::sync::Arc;
 
 use crate::error::ApiError;
 use crate::jsonrpc::{JsonRef, Kind, ObjectWriter, RawJson, RequestId, finish_line, write_notification};
@@ -16,20 +17,20 @@ use crate::server::config::UnknownTool;
 use crate::server::dispatch::{Asked, bounded, text};
 use crate::server::event::{Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
 use crate::server::log;
-use crate::server::params::Params;
+use crate::server::params::{Params, Places};
 use crate::server::plain::text_result;
-use crate::server::requests::Open;
+use crate::server::requests::{Declared, Gone, Open};
 use crate::server::session::Session;
 use crate::server::subscription::MAX_URI_BYTES;
 use crate::time::Instant;
 
 /// Who asks, and in which revision.
 #[derive(Debug)]
-pub(super) struct Asker {
-    pub(super) revision: Revision,
-    pub(super) capabilities: ClientCapabilities,
-    pub(super) client: Who,
-    pub(super) log_level: Option<LogLevel>,
+pub(super) enum Asker {
+    /// The client of the one legacy session.
+    Session(Revision),
+    /// Whoever the request itself names.
+    Own { revision: Revision, capabilities: ClientCapabilities, client: Who, log_level: Option<LogLevel> },
 }
 
 /// Why a request is refused.
@@ -49,86 +50,73 @@ impl Refusal {
     }
 }
 
-/// A request that nothing is wrong with.
-#[derive(Debug)]
-pub(super) struct Admitted {
-    context: Box<Context>,
-    progress_token: Option<RequestId>,
-    checked: Checked,
-}
-
 /// What the check of a request found.
 #[derive(Debug, Default)]
 struct Checked {
     /// The address of a subscription.
     uri: Option<Box<str>>,
     /// What the tool's structured results look like.
-    output_schema: Option<RawJson>,
+    output_schema: Option<Arc<RawJson>>,
 }
 
 impl Session {
-    /// Checks a request that only the application can answer.
-    pub(super) fn admit(&mut self, asked: &Asked, params: &Params<'_>, asker: Asker) -> Option<Admitted> {
-        let modern = asker.revision.era() == Era::Modern;
-        let checked = match self.check(asked, params) {
+    /// Enters a request that only the application can answer in the table, and reports it; or refuses it.
+    pub(super) fn admit(&mut self, asked: Asked, places: &Places, asker: Asker) {
+        let params = Params::new(&asked.params, places);
+        let revision = match asker {
+            Asker::Session(revision) | Asker::Own { revision, .. } => revision,
+        };
+        let modern = revision.era() == Era::Modern;
+        let checked = match self.check(&asked, &params) {
             Ok(checked) => checked,
             Err(Refusal::Error(code, message)) => {
                 let status = if modern && code == codes::METHOD_NOT_FOUND { 404 } else { 200 };
-                self.refuse_with(asked, code, &message, None, status);
-                return None;
+                return self.refuse_with(&asked, code, &message, None, status);
             }
-            Err(Refusal::NoTool(name)) => {
-                self.no_tool(asked, asker.revision, &name);
-                return None;
-            }
+            Err(Refusal::NoTool(name)) => return self.no_tool(&asked, revision, &name),
         };
-        let round = match modern.then(|| input_round(asked, params)).transpose() {
-            Ok(round) => round.flatten(),
-            Err(message) => {
-                self.refuse(asked, codes::INVALID_PARAMS, message, None);
-                return None;
-            }
+        let round = match if modern { input_round(&asked, &params) } else { Ok(None) } {
+            Ok(round) => round,
+            Err(message) => return self.refuse(&asked, codes::INVALID_PARAMS, message, None),
         };
         if self.requests.len() >= self.config.limits.max_in_flight {
-            self.refuse(asked, codes::INTERNAL_ERROR, "too many requests are open", None);
-            return None;
+            return self.refuse(&asked, codes::INTERNAL_ERROR, "too many requests are open", None);
         }
         let progress_token = params.progress_token().and_then(|token| RequestId::parse(token).ok());
-        let context = Context {
-            revision: asker.revision,
-            principal: asked.principal.clone(),
-            capabilities: asker.capabilities,
-            log_level: asker.log_level,
+        let (capabilities, client, log_level) = match asker {
+            Asker::Own { capabilities, client, log_level, .. } => (capabilities, client, log_level),
+            Asker::Session(_) => {
+                let Some(legacy) = &self.legacy else { return };
+                let log_level = self.config.capabilities.logging.then_some(legacy.log_level);
+                (legacy.capabilities.clone(), Who::Session(legacy.client.clone()), log_level)
+            }
+        };
+        let Asked { from, principal, id, method, params } = asked;
+        let context = Box::new(Context {
+            revision,
+            principal: principal.clone(),
+            capabilities,
+            log_level,
             wants_progress: progress_token.is_some(),
             round,
-            client: asker.client,
-        };
-        Some(Admitted { context: Box::new(context), progress_token, checked })
-    }
-
-    /// Enters a request in the table, and reports it.
-    pub(super) fn enter(&mut self, asked: Asked, admitted: Admitted) {
-        let Admitted { context, progress_token, checked } = admitted;
+            client,
+        });
         let handle = self.requests.insert(Open {
-            origin: asked.from,
-            id: asked.id,
-            method: asked.method.clone(),
-            revision: context.revision,
-            principal: asked.principal,
-            capabilities: ClientCapabilities { extensions: None, ..context.capabilities },
+            origin: from,
+            id,
+            method: method.clone(),
+            revision,
+            principal,
+            declared: Declared::of(&context.capabilities),
             progress_token,
             progress: f64::NEG_INFINITY,
-            log_level: context.log_level,
+            log_level,
             uri: checked.uri,
             output_schema: checked.output_schema,
             asks: 0,
         });
-        self.events.push(Event::Request {
-            request: RequestHandle(handle),
-            method: asked.method,
-            params: asked.params,
-            context,
-        });
+        let request = RequestHandle(handle);
+        self.events.push(Event::Request { request, method, params, context });
     }
 
     /// Whether the application can answer this.
@@ -172,18 +160,25 @@ impl Session {
     /// The shape of the arguments is checked; what is in them is for the tool to judge. Gives its output schema.
     ///
     /// Spec: MCP server/tools, "Error Handling".
-    fn check_tool(&self, principal: &Principal, params: &Params<'_>) -> Result<Option<RawJson>, Refusal> {
+    fn check_tool(
+        &self,
+        principal: &Principal,
+        params: &Params<'_>,
+    ) -> Result<Option<Arc<RawJson>>, Refusal> {
         if !self.has_tools() {
             return Err(Refusal::method());
         }
-        let name = text(params.name()).ok_or(Refusal::params("name must be a string"))?;
+        let name = params.name().and_then(JsonRef::str).ok_or(Refusal::params("name must be a string"))?;
         if params.arguments().is_some_and(|arguments| arguments.kind() != Kind::Object) {
             return Err(Refusal::params("arguments must be an object"));
         }
-        let shown = self.config.tool_filter.as_ref().is_none_or(|filter| filter.shows(principal, &name));
-        match self.catalog.list(ListKind::Tools).entry(&name).filter(|_| shown) {
+        let shown = || match &self.config.tool_filter {
+            Some(filter) => filter.shows(principal, &name.decode()),
+            None => true,
+        };
+        match self.catalog.list(ListKind::Tools).entry_of(name).filter(|_| shown()) {
             Some(tool) => Ok(tool.output_schema.clone()),
-            None => Err(Refusal::NoTool(bounded(&name))),
+            None => Err(Refusal::NoTool(bounded(&name.decode()))),
         }
     }
 
@@ -243,10 +238,10 @@ impl Session {
     }
 
     /// The application agreed that a resource is watched, or is no longer.
-    pub(super) fn note_watched(&mut self, open: &Open) {
-        let (Some(uri), Some(legacy)) = (&open.uri, &mut self.legacy) else { return };
-        if open.method == Method::ResourcesSubscribe {
-            legacy.watched.insert(uri.as_ref().into());
+    pub(super) fn note_watched(&mut self, gone: Gone) {
+        let (Some((uri, subscribes)), Some(legacy)) = (gone.watch, &mut self.legacy) else { return };
+        if subscribes {
+            legacy.watched.insert(uri.into());
         } else {
             legacy.watched.remove(uri.as_ref());
         }

@@ -1,11 +1,13 @@
 //! What a server lists: tools, resources, templates, prompts, each in the order they were defined.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::jsonrpc::{JsonRef, ObjectWriter, RawJson};
+use crate::jsonrpc::{JsonRef, JsonStr, ObjectWriter, RawJson};
 use crate::mcp::Method;
 use crate::mcp::types::page::{ListItem, SetAsideReason};
 use crate::mcp::types::prompt::Prompt;
@@ -185,25 +187,26 @@ pub(super) struct Entry {
     key: String,
     raw: RawJson,
     /// Of a tool: what its structured results look like.
-    pub(super) output_schema: Option<RawJson>,
+    pub(super) output_schema: Option<Arc<RawJson>>,
 }
 
 /// Definitions in order, and where each name stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
     items: Vec<Entry>,
-    places: BTreeMap<String, usize>,
+    /// By the bytes of the name: a name on the wire is looked up as it stands there.
+    places: BTreeMap<Box<[u8]>, usize>,
     generation: u64,
 }
 
 impl List {
     fn put(&mut self, key: &str, raw: RawJson) {
-        let output = raw.view().get("outputSchema").and_then(|schema| raw.slice_of(schema));
+        let output = raw.view().get("outputSchema").and_then(|schema| raw.slice_of(schema)).map(Arc::new);
         let entry = Entry { key: key.into(), raw, output_schema: output };
-        match self.places.get(key).and_then(|place| self.items.get_mut(*place)) {
+        match self.places.get(key.as_bytes()).and_then(|place| self.items.get_mut(*place)) {
             Some(item) => *item = entry,
             None => {
-                self.places.insert(key.into(), self.items.len());
+                self.places.insert(key.as_bytes().into(), self.items.len());
                 self.items.push(entry);
                 self.generation = mix(self.generation, key);
             }
@@ -211,7 +214,7 @@ impl List {
     }
 
     fn remove(&mut self, key: &str) -> bool {
-        let Some(place) = self.places.remove(key) else { return false };
+        let Some(place) = self.places.remove(key.as_bytes()) else { return false };
         self.items.remove(place);
         for later in self.places.values_mut().filter(|later| **later > place) {
             *later -= 1;
@@ -221,7 +224,7 @@ impl List {
     }
 
     pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
-        self.items.get(*self.places.get(key)?)
+        self.items.get(*self.places.get(key.as_bytes())?)
     }
 
     pub(super) fn find(&self, key: &str) -> Option<&RawJson> {
@@ -229,7 +232,16 @@ impl List {
     }
 
     pub(super) fn contains(&self, key: &str) -> bool {
-        self.places.contains_key(key)
+        self.places.contains_key(key.as_bytes())
+    }
+
+    /// The definition of that name, as it stands on the wire.
+    pub(super) fn entry_of(&self, key: JsonStr<'_>) -> Option<&Entry> {
+        if key.is_escaped() {
+            self.entry(&key.decode())
+        } else {
+            self.items.get(*self.places.get(key.raw())?)
+        }
     }
 
     /// The definitions from the `place`th on.
@@ -343,6 +355,9 @@ mod tests {
         let mut shrunk = with(&["a", "c", "b"]);
         assert!(shrunk.remove("c") && !shrunk.remove("c"));
         assert_eq!(shrunk.generation(), with(&["a", "b"]).generation());
-        assert_eq!(shrunk.places.into_iter().collect::<Vec<_>>(), vec![("a".into(), 0), ("b".into(), 1)]);
+        assert_eq!(
+            shrunk.places.into_iter().collect::<Vec<_>>(),
+            vec![(b"a"[..].into(), 0), (b"b"[..].into(), 1)]
+        );
     }
 }

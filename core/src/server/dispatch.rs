@@ -17,9 +17,12 @@ use bytes::Bytes;
 use crate::error::Violation;
 use crate::exchange::{ExchangeHandle, HeadFacts, Origin};
 use crate::frame::Frame;
-use crate::jsonrpc::{self, Fault, FaultKind, JsonRef, Kind, Message, RawJson, RequestId};
+use crate::jsonrpc::{
+    self, Fault, FaultKind, JsonRef, Kind, Message, MethodText, PlainRequest, RawJson, RequestId,
+    plain_request,
+};
 use crate::mcp::{Era, Method, Revision, codes};
-use crate::server::calls::Admitted;
+use crate::server::calls::Asker;
 use crate::server::event::{CloseReason, Event, Principal};
 use crate::server::params::{Params, Places};
 use crate::server::requests::Open;
@@ -67,7 +70,21 @@ impl Session {
                     return self.batch(from, &principal, bytes, now);
                 }
                 let mut places = Places::default();
-                match jsonrpc::parse_noting(bytes, self.config.limits.max_json_depth, &mut places) {
+                let depth = self.config.limits.max_json_depth;
+                if let Some(PlainRequest { id, method, params }) = plain_request(&bytes, depth, &mut places)
+                    && let Some(method) = Method::known(method)
+                {
+                    self.junk_in_row = 0;
+                    let id = RequestId::from(id);
+                    let params = params.raw(bytes);
+                    return self.request(
+                        facts.as_ref(),
+                        Asked { from, principal, id, method, params },
+                        &places,
+                    );
+                }
+                places = Places::default();
+                match jsonrpc::parse_noting(bytes, depth, &mut places) {
                     Ok(message) => self.message(from, facts.as_ref(), principal, message, Some(&places), now),
                     Err(fault) => self.fault(from, &principal, fault),
                 }
@@ -123,9 +140,8 @@ impl Session {
     ) {
         self.junk_in_row = 0;
         match message {
-            // No name that is known is as long as what is cut.
             Message::Request { id, method, params } => {
-                let method = Method::from_name(cut(method.as_str()));
+                let method = named(&method);
                 let params = params.unwrap_or_else(RawJson::empty_object);
                 let asked = Asked { from, principal, id, method, params };
                 match places {
@@ -137,7 +153,7 @@ impl Session {
                 }
             }
             Message::Notification { method, params } => {
-                let method = Method::from_name(cut(method.as_str()));
+                let method = named(&method);
                 self.notification(from, &principal, method, params, now);
                 self.end_exchange(from, 202);
             }
@@ -167,14 +183,13 @@ impl Session {
             self.refuse(&asked, codes::INVALID_REQUEST, "a request with this id is open already", None);
             return self.violation(Violation::DuplicateId { id: asked.id });
         }
-        let admitted = self.judge(facts, &asked, &Params::new(&asked.params, places));
-        if let Some(admitted) = admitted {
-            self.enter(asked, admitted);
+        if let Some(asker) = self.judge(facts, &asked, &Params::new(&asked.params, places)) {
+            self.admit(asked, places, asker);
         }
     }
 
-    /// Answers a request, or says how it goes to the application.
-    fn judge(&mut self, facts: Option<&HeadFacts>, asked: &Asked, params: &Params<'_>) -> Option<Admitted> {
+    /// Answers a request, or says who asks, if it is for the application to answer.
+    fn judge(&mut self, facts: Option<&HeadFacts>, asked: &Asked, params: &Params<'_>) -> Option<Asker> {
         if let Some(version) = params.meta_version() {
             return self.modern(facts, asked, params, version);
         }
@@ -372,6 +387,11 @@ impl Session {
 fn first_byte(frame: &Bytes) -> Option<u8> {
     let text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
     text.iter().find(|byte| !byte.is_ascii_whitespace()).copied()
+}
+
+/// The method of that name; no name that is known is as long as what is cut.
+fn named(method: &MethodText) -> Method {
+    Method::known(method.as_bytes()).unwrap_or_else(|| Method::Other(cut(method.as_str()).into()))
 }
 
 /// What is for people to read: 256 bytes are enough.

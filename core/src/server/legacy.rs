@@ -10,10 +10,10 @@ use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
-use crate::server::calls::{Admitted, Asker};
+use crate::server::calls::Asker;
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, cut, text};
-use crate::server::event::{Principal, Who};
+use crate::server::event::Principal;
 use crate::server::params::Params;
 use crate::server::ping::Life;
 use crate::server::session::Session;
@@ -100,7 +100,7 @@ impl Session {
         asked: &Asked,
         params: &Params<'_>,
         revision: Revision,
-    ) -> Option<Admitted> {
+    ) -> Option<Asker> {
         if !legality::legal(revision, Sender::Client, &asked.method) {
             self.refuse_unknown_method(asked, 200);
             return None;
@@ -109,16 +109,7 @@ impl Session {
             Method::Ping => self.pong(asked),
             Method::LoggingSetLevel => self.set_level(asked, params),
             _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
-            _ => {
-                let legacy = self.legacy.as_ref()?;
-                let asker = Asker {
-                    revision,
-                    capabilities: legacy.capabilities.clone(),
-                    client: Who::Session(legacy.client.clone()),
-                    log_level: self.config.capabilities.logging.then_some(legacy.log_level),
-                };
-                return self.admit(asked, params, asker);
-            }
+            _ => return Some(Asker::Session(revision)),
         }
         None
     }

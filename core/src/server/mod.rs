@@ -62,6 +62,7 @@ mod cursor;
 mod dispatch;
 pub mod event;
 pub mod govern;
+mod index;
 mod input;
 mod legacy;
 mod line;

@@ -6,7 +6,7 @@ use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Method, Revision, codes};
-use crate::server::calls::{Admitted, Asker};
+use crate::server::calls::Asker;
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, text};
 use crate::server::event::Who;
@@ -24,7 +24,7 @@ impl Session {
         asked: &Asked,
         params: &Params<'_>,
         version: JsonRef<'_>,
-    ) -> Option<Admitted> {
+    ) -> Option<Asker> {
         let declared = params.meta_capabilities().filter(|value| value.kind() == Kind::Object);
         let (Some(version), Some(declared)) = (version.str(), declared) else {
             let message = "_meta needs protocolVersion, a string, and clientCapabilities, an object";
@@ -66,15 +66,14 @@ impl Session {
             _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
             _ => {
                 let client = params.meta_client().filter(|client| client.kind() == Kind::Object);
-                let asker = Asker {
+                return Some(Asker::Own {
                     revision,
                     capabilities: ClientCapabilities::read(declared),
                     client: client
                         .and_then(|client| told(&asked.params, client))
                         .map_or(Who::Unsaid, Who::Told),
                     log_level: log_level.filter(|_| self.config.capabilities.logging),
-                };
-                return self.admit(asked, params, asker);
+                });
             }
         }
         None

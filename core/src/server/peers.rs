@@ -10,7 +10,7 @@ use crate::mcp::types::input::{InputKind, InputRequest};
 use crate::mcp::{Era, Method, Revision};
 use crate::server::event::{Event, PeerOutcome, PeerRequestHandle, Principal, RequestHandle};
 use crate::server::input;
-use crate::server::requests::Open;
+use crate::server::requests::Gone;
 use crate::server::session::{Phase, Session};
 use crate::server::subscription::notification;
 use crate::time::Instant;
@@ -72,7 +72,7 @@ impl Session {
             return Err(ApiError::WrongEra { method, revision });
         }
         input::check(ask, revision)?;
-        if !input::undeclared(ask, revision, &open.capabilities).is_empty() {
+        if !input::undeclared(ask, revision, &open.declared.capabilities()).is_empty() {
             return Err(ApiError::MissingCapability { kind: ask.kind });
         }
         if !self.legacy.as_ref().is_some_and(|legacy| legacy.initialized)
@@ -193,8 +193,8 @@ impl Session {
     }
 
     /// The request that these belong to is over: the client need not answer them.
-    pub(super) fn drop_asks(&mut self, handle: u64, open: &Open) {
-        if open.asks == 0 {
+    pub(super) fn drop_asks(&mut self, handle: u64, gone: &Gone) {
+        if gone.asks == 0 {
             return;
         }
         let due = self.due(|waiting| waiting.during == handle);

@@ -33,6 +33,7 @@ pub(super) fn is_text_result(result: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::String;
     use proptest::prelude::*;
     use serde_json::json;
 

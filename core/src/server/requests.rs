@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::exchange::Origin;
@@ -10,6 +11,7 @@ use crate::mcp::types::lifecycle::ClientCapabilities;
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Method, Revision};
 use crate::server::event::Principal;
+use crate::server::index::Index;
 
 /// A request that waits for the application's answer.
 #[derive(Debug)]
@@ -19,8 +21,8 @@ pub(super) struct Open {
     pub(super) method: Method,
     pub(super) revision: Revision,
     pub(super) principal: Principal,
-    /// What may be asked for it; the extensions are left out.
-    pub(super) capabilities: ClientCapabilities,
+    /// What may be asked for it.
+    pub(super) declared: Declared,
     pub(super) progress_token: Option<RequestId>,
     /// The last progress that was told.
     pub(super) progress: f64,
@@ -28,77 +30,139 @@ pub(super) struct Open {
     /// The address it subscribes to, or no longer does.
     pub(super) uri: Option<Box<str>>,
     /// What the tool's structured results look like, a view into the catalog's.
-    pub(super) output_schema: Option<RawJson>,
+    pub(super) output_schema: Option<Arc<RawJson>>,
     /// Requests of ours that belong to it and are open.
+    pub(super) asks: usize,
+}
+
+/// What a request's client can do, without the extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Declared(u8);
+
+impl Declared {
+    pub(super) fn of(capabilities: &ClientCapabilities) -> Self {
+        Self(
+            u8::from(capabilities.elicitation_form)
+                | u8::from(capabilities.elicitation_url) << 1
+                | u8::from(capabilities.sampling) << 2
+                | u8::from(capabilities.sampling_tools) << 3
+                | u8::from(capabilities.roots) << 4
+                | u8::from(capabilities.roots_list_changed) << 5
+                | u8::from(capabilities.sampling_context) << 6,
+        )
+    }
+
+    pub(super) fn capabilities(self) -> ClientCapabilities {
+        let has = |bit: u8| self.0 >> bit & 1 == 1;
+        ClientCapabilities {
+            elicitation_form: has(0),
+            elicitation_url: has(1),
+            sampling: has(2),
+            sampling_tools: has(3),
+            roots: has(4),
+            roots_list_changed: has(5),
+            sampling_context: has(6),
+            extensions: None,
+        }
+    }
+}
+
+/// What is left of a request that is over.
+#[derive(Debug, PartialEq)]
+pub(super) struct Gone {
+    pub(super) origin: Origin,
+    /// The address that it subscribes to, or (false) no longer does.
+    pub(super) watch: Option<(Box<str>, bool)>,
     pub(super) asks: usize,
 }
 
 /// All open requests, by handle and by where they came from.
 ///
-/// Handles count up, so the table is a queue in their order, as the client's is. Wire ids are unique only on the
-/// stream they came from.
+/// Handles count up, so the order is a queue, as the client's is. Wire ids are unique only on the stream they came
+/// from. An open request stays where it was put, for it is too big to be moved about.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    slots: VecDeque<(u64, Option<Open>)>,
-    /// A hash of where each came from and of its wire id, with its handle. Looked through from end to end: a thousand
-    /// words cost less than keeping them in order.
-    keys: Vec<(u64, u64)>,
+    /// Handles and the places of their requests, oldest first; [`GONE`] where there is none any more.
+    order: VecDeque<(u64, usize)>,
+    places: Vec<Option<Open>>,
+    free: Vec<usize>,
+    /// By a hash of where each came from and of its wire id.
+    index: Index,
     last: u64,
 }
 
+const GONE: usize = usize::MAX;
+
 impl Requests {
+    #[inline]
     pub(super) fn insert(&mut self, open: Open) -> u64 {
         self.last += 1;
-        self.keys.push((hash(open.origin, &open.id), self.last));
-        self.slots.push_back((self.last, Some(open)));
+        self.index.insert(hash(open.origin, &open.id), self.last);
+        let place = self.free.pop().unwrap_or(self.places.len());
+        match self.places.get_mut(place) {
+            Some(free) => *free = Some(open),
+            None => self.places.push(Some(open)),
+        }
+        self.order.push_back((self.last, place));
         self.last
     }
 
-    fn slot(&self, handle: u64) -> Option<usize> {
-        match self.slots.front() {
-            Some((first, _)) if *first == handle => Some(0),
-            Some(_) => self.slots.binary_search_by_key(&handle, |(handle, _)| *handle).ok(),
-            None => None,
+    /// Where in the order a handle stands.
+    #[inline]
+    fn turn(&self, handle: u64) -> Option<usize> {
+        // Where nothing was taken out of the middle, that follows from the handle.
+        let first = self.order.front()?.0;
+        let turn = usize::try_from(handle.checked_sub(first)?).ok()?;
+        match self.order.get(turn) {
+            Some((there, _)) if *there == handle => Some(turn),
+            _ => self.order.binary_search_by_key(&handle, |(handle, _)| *handle).ok(),
         }
     }
 
+    #[inline]
     pub(super) fn get(&self, handle: u64) -> Option<&Open> {
-        self.slots.get(self.slot(handle)?)?.1.as_ref()
+        let (_, place) = self.order.get(self.turn(handle)?)?;
+        self.places.get(*place)?.as_ref()
     }
 
     pub(super) fn get_mut(&mut self, handle: u64) -> Option<&mut Open> {
-        let slot = self.slot(handle)?;
-        self.slots.get_mut(slot)?.1.as_mut()
+        let (_, place) = self.order.get(self.turn(handle)?)?;
+        self.places.get_mut(*place)?.as_mut()
     }
 
-    pub(super) fn remove(&mut self, handle: u64) -> Option<Open> {
-        let slot = self.slot(handle)?;
-        let open = self.slots.get_mut(slot)?.1.take()?;
-        if let Some(place) = self.keys.iter().position(|(_, of)| *of == handle) {
-            self.keys.swap_remove(place);
+    #[inline]
+    pub(super) fn remove(&mut self, handle: u64) -> Option<Gone> {
+        let turn = self.turn(handle)?;
+        let (_, at) = self.order.get_mut(turn)?;
+        let place = core::mem::replace(at, GONE);
+        let slot = self.places.get_mut(place)?;
+        let open = slot.as_mut()?;
+        let subscribes = open.method == Method::ResourcesSubscribe;
+        let watch = open.uri.take().map(|uri| (uri, subscribes));
+        let gone = Gone { origin: open.origin, watch, asks: open.asks };
+        self.index.remove(hash(open.origin, &open.id), handle);
+        *slot = None;
+        self.free.push(place);
+        while matches!(self.order.front(), Some((_, GONE))) {
+            self.order.pop_front();
         }
-        while matches!(self.slots.front(), Some((_, None))) {
-            self.slots.pop_front();
+        let (turns, len) = (self.order.len(), self.index.len());
+        if turns > 16 && len < turns / 2 {
+            self.order.retain(|(_, place)| *place != GONE);
         }
-        if self.slots.len() > 16 && self.keys.len() < self.slots.len() / 2 {
-            self.slots.retain(|(_, open)| open.is_some());
+        if turns == 0 && self.places.len() > 256 {
+            *self = Self { last: self.last, ..Self::default() };
         }
-        if self.slots.is_empty() && self.slots.capacity() > 256 {
-            self.slots = VecDeque::new();
-            self.keys = Vec::new();
-        }
-        Some(open)
+        Some(gone)
     }
 
     /// The open request of this id on this stream.
     pub(super) fn find(&self, origin: Origin, id: &RequestId) -> Option<u64> {
-        if self.keys.is_empty() {
+        if self.is_empty() {
             return None;
         }
-        let wanted = hash(origin, id);
         let is_it = |open: &Open| open.origin == origin && open.id == *id;
-        let likely = self.keys.iter().filter(|(key, _)| *key == wanted).map(|(_, handle)| *handle);
-        likely.into_iter().find(|handle| self.get(*handle).is_some_and(is_it))
+        self.index.find(hash(origin, id), |handle| self.get(handle).is_some_and(is_it))
     }
 
     /// The oldest open request of this id and kind on any stream.
@@ -107,7 +171,7 @@ impl Requests {
     }
 
     fn iter(&self) -> impl Iterator<Item = (u64, &Open)> {
-        self.slots.iter().filter_map(|(handle, open)| Some((*handle, open.as_ref()?)))
+        self.order.iter().filter_map(|(handle, place)| Some((*handle, self.places.get(*place)?.as_ref()?)))
     }
 
     /// Whether a request of this stream is open.
@@ -121,11 +185,11 @@ impl Requests {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.keys.len()
+        self.index.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.index.len() == 0
     }
 
     /// The handles of all that is open, oldest first.
@@ -169,7 +233,7 @@ mod tests {
             method: Method::ToolsCall,
             revision: Revision::V2026_07_28,
             principal: Principal::anonymous(),
-            capabilities: ClientCapabilities::default(),
+            declared: Declared::default(),
             progress_token: None,
             progress: 0.0,
             log_level: None,
@@ -215,16 +279,29 @@ mod tests {
                 } else if !model.is_empty() {
                     let (handle, from, wire) = model.remove(usize::from(a) % model.len());
                     let taken = table.remove(handle).expect("it is there");
-                    prop_assert_eq!((taken.origin, taken.id), (from, wire));
+                    prop_assert_eq!(taken, Gone { origin: from, watch: None, asks: 0 });
+                    prop_assert_eq!(table.find(from, &wire), None);
                     prop_assert!(table.remove(handle).is_none() && table.get(handle).is_none());
                 }
                 prop_assert_eq!(table.handles(), model.iter().map(|(handle, ..)| *handle).collect::<Vec<_>>());
                 let here: Vec<u64> = model.iter().filter(|(_, o, _)| *o == from).map(|(handle, ..)| *handle).collect();
                 prop_assert_eq!(table.any_on(from), !here.is_empty());
                 prop_assert_eq!(table.handles_on(from), here);
-                prop_assert!(table.slots.len() <= 16 + 2 * table.len(), "gaps are given up");
+                prop_assert!(table.order.len() <= 16 + 2 * table.len(), "gaps are given up");
+                prop_assert_eq!(table.places.len(), table.len() + table.free.len());
             }
         }
+    }
+
+    #[test]
+    fn what_is_declared_is_kept() {
+        for bits in 0..128 {
+            let declared = Declared(bits);
+            assert_eq!(Declared::of(&declared.capabilities()), declared);
+        }
+        let all = Declared(127).capabilities();
+        assert!(all.elicitation_form && all.elicitation_url && all.sampling && all.sampling_tools);
+        assert!(all.roots && all.roots_list_changed && all.sampling_context && all.extensions.is_none());
     }
 
     #[test]

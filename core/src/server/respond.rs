@@ -33,7 +33,7 @@ impl Session {
         let mut status = if matches!(reply, Reply::Error(error) if lacking(error)) { 400 } else { 200 };
         let message = match reply {
             Reply::Complete(result) => {
-                answer::check(&open.method, open.output_schema.as_ref(), result)?;
+                answer::check(&open.method, open.output_schema.as_deref(), result)?;
                 let (replies, limit) = (&self.replies, self.config.limits.max_message_bytes);
                 self.out.encode(replies.size(result), |out| {
                     let before = out.len();
@@ -56,13 +56,14 @@ impl Session {
         if let Some(message) = &message {
             self.check_length(message.len())?;
         }
-        let Some(open) = self.requests.remove(request.0) else { return Err(ApiError::UnknownRequest) };
-        self.drop_asks(request.0, &open);
+        let Some(gone) = self.requests.remove(request.0) else { return Err(ApiError::UnknownRequest) };
+        self.drop_asks(request.0, &gone);
+        let to = gone.origin;
         if matches!(reply, Reply::Complete(_)) {
-            self.note_watched(&open);
+            self.note_watched(gone);
         }
         if let Some(message) = message {
-            self.answer(open.origin, message, status);
+            self.answer(to, message, status);
         }
         self.settle(now);
         Ok(())
@@ -85,12 +86,13 @@ impl Session {
             return Err(ApiError::BadParams("neither requests nor state"));
         }
         let mut missing = ClientCapabilities::default();
+        let declared = open.declared.capabilities();
         for (n, asked) in requests.iter().enumerate() {
             input::check(&asked.request, open.revision)?;
             if requests.iter().take(n).any(|other| other.key == asked.key) {
                 return Err(ApiError::BadParams("a key stands twice"));
             }
-            input::add(&mut missing, &input::undeclared(&asked.request, open.revision, &open.capabilities));
+            input::add(&mut missing, &input::undeclared(&asked.request, open.revision, &declared));
         }
         if missing.is_empty() {
             Ok(Ok(self.replies.input_required(&open.id, requests, state)))
@@ -106,7 +108,7 @@ fn encode_error(id: &RequestId, error: &ErrorObject, open: &Open) -> Result<Vec<
     let code = match error.code {
         codes::RESOURCE_NOT_FOUND if modern => codes::INVALID_PARAMS,
         codes::URL_ELICITATION_REQUIRED if open.revision == Revision::V2025_11_25 => {
-            input::check_required(error.data.as_ref(), &open.capabilities)?;
+            input::check_required(error.data.as_ref(), &open.declared.capabilities())?;
             error.code
         }
         codes::URL_ELICITATION_REQUIRED => {

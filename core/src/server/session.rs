@@ -362,10 +362,10 @@ impl Session {
     }
 
     pub(super) fn cancelled(&mut self, handle: u64, reason: Option<Box<str>>, now: Instant) {
-        let Some(open) = self.requests.remove(handle) else { return };
-        self.drop_asks(handle, &open);
+        let Some(gone) = self.requests.remove(handle) else { return };
+        self.drop_asks(handle, &gone);
         self.events.push(Event::Cancelled { request: RequestHandle(handle), reason });
-        self.end_exchange(open.origin, 200);
+        self.end_exchange(gone.origin, 200);
         self.settle(now);
     }
 }

@@ -24,10 +24,10 @@ impl CallTool {
     /// # Errors
     /// What is missing, or of the wrong kind.
     pub fn read(params: &RawJson) -> Result<Self, Flaw> {
-        let view = params.view();
-        let arguments = object(view, "arguments")?;
+        let [name, arguments] = params.view().get_both(["name", "arguments"]);
+        let arguments = of_kind_object(arguments, "arguments")?;
         Ok(Self {
-            name: required(view.get("name"), "name")?.decode().into_owned(),
+            name: required(name, "name")?.decode().into_owned(),
             arguments: arguments
                 .and_then(|arguments| params.slice_of(arguments))
                 .unwrap_or_else(RawJson::empty_object),
@@ -188,7 +188,11 @@ fn decoded(text: &[u8]) -> Option<(u8, &[u8])> {
 
 /// An optional object.
 fn object<'a>(value: JsonRef<'a>, name: &'static str) -> Result<Option<JsonRef<'a>>, Flaw> {
-    match member(value, name) {
+    of_kind_object(member(value, name), name)
+}
+
+fn of_kind_object<'a>(found: Option<JsonRef<'a>>, name: &'static str) -> Result<Option<JsonRef<'a>>, Flaw> {
+    match found.filter(|found| !found.is_null()) {
         Some(found) if found.kind() != Kind::Object => {
             Err(Flaw::WrongKind { member: name, found: found.kind() })
         }
