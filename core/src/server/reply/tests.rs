@@ -60,7 +60,7 @@ fn a_member_that_matters_stands_once() {
     ] {
         for revision in Revision::ALL {
             let raw = RawJson::parse_str(result).expect(result);
-            let answer = replies().complete(&RequestId::from(1_i64), &method, revision, &raw);
+            let answer = answer(&replies(), "1", &method, revision, &raw);
             assert_eq!(answer.is_ok(), fine, "{result} {revision}");
         }
     }
