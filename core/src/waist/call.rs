@@ -21,8 +21,12 @@ pub struct Call {
     /// What it is done to, as a hash: two calls are the same if action and subject are. None: the action alone
     /// says.
     pub subject: Option<[u8; 32]>,
-    /// On whose behalf. What it lacks is taken from [`Bindings::scope`](crate::waist::Bindings::scope).
+    /// What it belongs to. What it lacks is taken from [`Bindings::scope`](crate::waist::Bindings::scope).
     pub scope: Scope,
+    /// What asks for it: an agent, a connection, a part of the program.
+    pub actor: Option<Arc<str>>,
+    /// For whom it is done, as far as that was established. A name, never a secret.
+    pub principal: Option<Arc<str>>,
     /// How far the work is trusted. Default: not at all.
     pub trust: Trust,
     /// The boundary that the work is done behind, if it was declared.
@@ -35,7 +39,8 @@ impl Call {
     /// A call of `action` with nothing declared or bound.
     pub fn new(action: impl Into<Arc<str>>) -> Self {
         let (scope, trust) = (Scope::default(), Trust::default());
-        Self { action: action.into(), subject: None, scope, trust, tier: None, grant: None }
+        let (actor, principal) = (None, None);
+        Self { action: action.into(), subject: None, scope, actor, principal, trust, tier: None, grant: None }
     }
 
     /// A call of the tool `name` with these arguments, which become its [`subject`](Self::subject): no arguments are
@@ -52,8 +57,10 @@ impl Call {
 
     /// The first name that is too long, in bytes.
     pub(super) fn too_long(&self) -> Option<usize> {
-        let names = [Some(&self.action), self.scope.run.as_ref(), self.scope.goal.as_ref()];
-        names.into_iter().flatten().map(|name| name.len()).find(|len| *len > MAX_NAME_BYTES)
+        let Scope { run, goal } = &self.scope;
+        let names = [run, goal, &self.actor, &self.principal].map(Option::as_ref);
+        let names = [Some(&self.action)].into_iter().chain(names);
+        names.flatten().map(|name| name.len()).find(|len| *len > MAX_NAME_BYTES)
     }
 }
 

@@ -165,7 +165,8 @@ impl Waist {
                 Ok(Admitted { governed: Some((call, sequence)) })
             }
             Err(rejection) => {
-                let told = Told { start: None, error: Some(rejection.class()), rule: Some(rejection.rule()) };
+                let (error, rule) = (Some(rejection.class()), Some(rejection.rule()));
+                let told = Told { error, rule, ..Told::default() };
                 self.records.push(RecordKind::Rejected, &call, told, now);
                 self.leave(entered, &call, Err(&rejection), now);
                 Err(rejection)
@@ -199,7 +200,7 @@ impl Waist {
     pub fn end(&mut self, admitted: Admitted, outcome: End, now: Instant) {
         let now = self.clock.advance(now);
         let Some((call, start)) = admitted.governed else { return };
-        let told = Told { start: Some(start), error: outcome.error, rule: None };
+        let told = Told { start: Some(start), error: outcome.error, spent: outcome.spent, ..Told::default() };
         self.records.push(RecordKind::End, &call, told, now);
         self.brakes.end(&call, &outcome, now);
         self.leave(self.hooks.len(), &call, Ok(&outcome), now);
@@ -248,6 +249,11 @@ impl Waist {
     /// Lifts the run's halt, which it returns, and forgets what was counted. Also for a run that is over: its place
     /// among [`BrakeLimits::max_runs`] is free again, unless calls of it are still under way.
     pub fn reset(&mut self, run: Option<&str>) -> Option<Halt> {
+        if self.is_bound() || self.always_record {
+            let mut call = Call::new("reset");
+            call.scope.run = run.map(Into::into);
+            self.records.push(RecordKind::Reset, &call, Told::default(), self.clock.latest());
+        }
         self.brakes.reset(run)
     }
 }

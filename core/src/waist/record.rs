@@ -5,10 +5,11 @@ use alloc::sync::Arc;
 
 use crate::time::Instant;
 use crate::waist::MAX_NAME_BYTES;
+use crate::waist::brakes::Spend;
 use crate::waist::call::Call;
 use crate::waist::containment::Trust;
 
-/// On whose behalf a call is made. Brakes count by run; a goal is only written down.
+/// What a call belongs to. Brakes count by run; a goal is only written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// The run. None, or an empty one: all such calls share one bucket of the brakes.
@@ -104,24 +105,32 @@ pub enum RecordKind {
     End,
     /// A call was refused.
     Rejected,
+    /// A run's halt was lifted, and what was counted of it forgotten.
+    Reset,
 }
 
 impl RecordKind {
-    /// Its name: `start`, `end` or `rejected`.
+    /// Its name: `start`, `end`, `rejected` or `reset`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
             Self::End => "end",
             Self::Rejected => "rejected",
+            Self::Reset => "reset",
         }
     }
 }
 
 /// One thing that happened at the waist. A value: where it is kept is the embedder's affair.
+///
+/// Records are never changed or taken back. What a waist knows (which calls are under way, what each run spent) is what
+/// they add up to, gaps aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record {
+    /// Which members there are and what they mean: [`VERSION`](Self::VERSION). Keep it with the rest.
+    pub version: u16,
     /// Counts up by one from 1; a gap is a record that was lost.
     pub sequence: u64,
     /// What it tells.
@@ -130,8 +139,12 @@ pub struct Record {
     pub start: Option<u64>,
     /// The action, cut to [`MAX_NAME_BYTES`]. It may be the peer's text: escape it before it is shown.
     pub action: Arc<str>,
-    /// On whose behalf; names cut likewise.
+    /// The run and goal it belongs to; names cut likewise.
     pub scope: Scope,
+    /// What asked for it, cut likewise.
+    pub actor: Option<Arc<str>>,
+    /// For whom it was done, cut likewise.
+    pub principal: Option<Arc<str>>,
     /// How far the work is trusted.
     pub trust: Trust,
     /// When.
@@ -141,6 +154,13 @@ pub struct Record {
     /// Of a refusal: what refused. A hook's name, or one of those of
     /// [`Rejection::rule`](crate::waist::Rejection::rule).
     pub rule: Option<&'static str>,
+    /// Of an end: what the call used up.
+    pub spent: Spend,
+}
+
+impl Record {
+    /// The version of the records that are made here.
+    pub const VERSION: u16 = 1;
 }
 
 /// Records that wait to be taken. At the limit the oldest is given up for the newest, and counted.
@@ -163,11 +183,24 @@ impl Records {
         if self.queue.len() >= self.limit && self.queue.pop_front().is_some() {
             self.lost = self.lost.saturating_add(1);
         }
-        let scope = Scope { run: call.scope.run.as_ref().map(cut), goal: call.scope.goal.as_ref().map(cut) };
-        let Told { start, error, rule } = told;
-        let (sequence, action, trust) = (self.sequence, cut(&call.action), call.trust);
-        self.queue.push_back(Record { sequence, kind, start, action, scope, trust, at, error, rule });
-        sequence
+        let short = |name: &Option<Arc<str>>| name.as_ref().map(cut);
+        let Told { start, error, rule, spent } = told;
+        self.queue.push_back(Record {
+            version: Record::VERSION,
+            sequence: self.sequence,
+            kind,
+            start,
+            action: cut(&call.action),
+            scope: Scope { run: short(&call.scope.run), goal: short(&call.scope.goal) },
+            actor: short(&call.actor),
+            principal: short(&call.principal),
+            trust: call.trust,
+            at,
+            error,
+            rule,
+            spent,
+        });
+        self.sequence
     }
 
     pub(super) fn pop(&mut self) -> Option<Record> {
@@ -189,6 +222,7 @@ pub(super) struct Told {
     pub(super) start: Option<u64>,
     pub(super) error: Option<ErrorClass>,
     pub(super) rule: Option<&'static str>,
+    pub(super) spent: Spend,
 }
 
 /// The name itself if it is short enough, else as much of its beginning as is.

@@ -55,6 +55,7 @@ impl Governor {
         let effect = bound.governed.call(call.method(), call.params(), bound.subjects);
         let Some(mut effect) = effect else { return Ok(None) };
         (effect.trust, effect.tier) = (bound.trust, bound.tier);
+        effect.principal = call.context().principal.name().map(Into::into);
         let now = bound.clock.now();
         let mut state = bound.ledger.lock();
         let admitted = state.waist.begin(&effect, now);
@@ -93,7 +94,10 @@ impl Governor {
 
     pub(crate) fn reset_halt(&self) -> Option<Halt> {
         let bound = self.bound.as_ref()?;
-        bound.ledger.lock().waist.reset(bound.run.as_deref())
+        let mut state = bound.ledger.lock();
+        let halt = state.waist.reset(bound.run.as_deref());
+        bound.ledger.recorded(&mut state);
+        halt
     }
 
     pub(crate) fn record_stats(&self) -> RecordStats {

@@ -133,6 +133,7 @@ fn the_first_step_that_refuses_names_the_refusal() {
     call.tier = Some(Tier::Hardware);
     check(&mut waist, &call, "rate", ErrorClass::BudgetExceeded);
     waist.reset(None);
+    assert_eq!(kinds(&mut waist), [RecordKind::Reset]);
     assert!(waist.begin(&call, NOW).is_ok());
 }
 
@@ -374,6 +375,7 @@ proptest! {
                 Op::End(..) => {}
                 Op::Reset(run) => {
                     waist.reset(run.map(|run| format!("r{run}")).as_deref());
+                    prop_assert_eq!(kinds(&mut waist), [RecordKind::Reset]);
                 }
             }
             prop_assert_eq!(inside.load(Ordering::Relaxed), open.len());

@@ -2,3 +2,4 @@
 
 mod brakes;
 mod dispatch;
+mod record;
