@@ -269,3 +269,54 @@ fn everything_goes_where_it_belongs_and_nothing_after_the_end() {
         assert!(streams.pushed > 5 && streams.told > 5, "{} {}", streams.pushed, streams.told);
     });
 }
+
+#[test]
+fn one_conversation_has_the_same_messages_on_one_stream_and_on_many() {
+    // P-228
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 8}});
+    let call = |id: u64| request(id, "tools/call", json!({"name": "a", "_meta": {"progressToken": id}}));
+    let conversation = [
+        request(1, "tools/list", json!({})),
+        modern_with(2, "server/discover", json!({}), json!({})),
+        request(3, "initialize", client),
+        initialized,
+        request(4, "tools/list", json!({})),
+        request(5, "no/such", json!({})),
+        modern_with(6, "tools/call", json!({"name": "a"}), json!({"progressToken": 6})),
+        call(7),
+        request(7, "tools/call", json!({"name": 5})),
+        call(8),
+        cancel,
+        json!({"jsonrpc": "2.0", "id": null, "method": "ping"}),
+        json!({"jsonrpc": "1.0", "id": 9, "method": "ping"}),
+        request(10, "ping", json!({})),
+    ];
+    let talk = |on: fn(u64) -> Origin| {
+        let mut session = Session::new(config(), [0; 32], Instant::ZERO).unwrap();
+        session.catalog_mut().tool(&raw(&json!({"name": "a"}))).unwrap();
+        let (mut said, mut told) = (Vec::new(), Vec::new());
+        for (n, message) in conversation.iter().enumerate() {
+            let frame = Frame::Message(message.to_string().into());
+            session.handle_message(on(n as u64), None, Principal::anonymous(), frame, Instant::ZERO);
+            while let Some(event) = session.poll_event() {
+                told.push(format!("{event:?}"));
+                if let Event::Request { request, .. } = event
+                    && message["id"] != 8
+                {
+                    let progress = Notice::Progress { progress: 1.0, total: None, message: None };
+                    session.notify(request, &progress, Instant::ZERO).unwrap();
+                    session.respond(request, &Reply::text("t"), Instant::ZERO).unwrap();
+                }
+            }
+            let effects = std::iter::from_fn(|| session.poll_effect());
+            said.extend(effects.filter_map(|Effect::Send { message, .. }| message));
+        }
+        (said, told)
+    };
+    let one = talk(|_| Origin::Stream);
+    let many = talk(|n| Origin::Exchange(exchange(n + 1)));
+    assert_eq!(one, many);
+    assert_eq!(one.0.len(), 13, "{one:?}");
+}

@@ -2,8 +2,10 @@
 
 use sanswire::mcp::Method;
 use sanswire::mcp::types::log::LogLevel;
+use sanswire::server::govern::{Governed, refused};
 use sanswire::server::state::{Binding, Seal, StateFault};
 use sanswire::server::{Config, Event, Principal, Reply, ToolFilter};
+use sanswire::waist::{Bindings, End, Grant, Trust, Waist};
 use sanswire_tests::served::{LEGACY, Reported, Rig, complete, config, modern, modern_with, raw, request};
 use serde_json::{Value, json};
 
@@ -204,6 +206,76 @@ fn suggestions_come_in_the_order_they_were_given_and_for_what_there_is() {
             json!(ranked[..100]),
             "best first, the rest left out"
         );
+    }
+}
+
+/// Lets what is open pass the waist, and answers all of it.
+fn governed(rig: &mut Rig, waist: &mut Waist) -> Vec<Value> {
+    for open in rig.open.values().cloned().collect::<Vec<_>>() {
+        let method = Method::from_name(&open.method);
+        let mut effect = Governed::All.call(&method, &raw(&open.params), false).unwrap();
+        effect.trust = Trust::Trusted;
+        let reply = match waist.begin(&effect, rig.now) {
+            Ok(admitted) => {
+                waist.end(admitted, End::ok(), rig.now);
+                match method {
+                    Method::ToolsCall => Reply::text("done"),
+                    Method::ResourcesRead => complete(&json!({"contents": []})),
+                    Method::PromptsGet => complete(&json!({"messages": []})),
+                    _ => complete(&json!({"completion": {"values": []}})),
+                }
+            }
+            Err(rejection) => refused(&method, &rejection),
+        };
+        rig.respond(open.request, &reply).unwrap();
+    }
+    rig.take()
+}
+
+#[test]
+fn all_that_an_application_answers_can_be_granted_and_limited() {
+    // P-249 P-337 P-339 P-353 H-179 H-182
+    let reference = json!({"type": "ref/prompt", "name": "p"});
+    let requests = [
+        ("tools/call", "a", json!({"name": "a"})),
+        ("resources/read", "resources/read", json!({"uri": "x:y"})),
+        ("prompts/get", "prompts/get", json!({"name": "p"})),
+        (
+            "completion/complete",
+            "completion/complete",
+            json!({"ref": reference, "argument": {"name": "a", "value": "v"}}),
+        ),
+    ];
+    let is_refused = |said: &Value| said.get("error").is_some() || said["result"]["isError"] == true;
+    for message in [request as fn(u64, &str, Value) -> Value, modern] {
+        for (method, action, params) in &requests {
+            let mut rig = Rig::legacy(config(), "2025-11-25");
+            let catalog = rig.side.machine.catalog_mut();
+            catalog.prompt(&raw(&json!({"name": "p"}))).unwrap();
+            catalog.resource(&raw(&json!({"uri": "x:y", "name": "r"}))).unwrap();
+            rig.take();
+            let mut ask = |waist: &mut Waist| {
+                rig.send(&message(1, method, params.clone()));
+                governed(&mut rig, waist).remove(0)
+            };
+            let others = requests.iter().map(|(_, other, _)| *other).filter(|other| other != action);
+            let mut without = Bindings::default();
+            without.grant = Some(Grant::of(others).into());
+            let denied = ask(&mut Waist::new(without).unwrap());
+            assert!(is_refused(&denied), "{method} is not granted: {denied}");
+            assert_eq!(
+                denied.get("result").is_some(),
+                *method == "tools/call",
+                "a tool's refusal is a result"
+            );
+            let mut limited = Bindings::default();
+            limited.grant = Some(Grant::of([*action]).into());
+            limited.brakes.max_calls = 2;
+            let mut limited = Waist::new(limited).unwrap();
+            let answers = [ask(&mut limited), ask(&mut limited), ask(&mut limited)];
+            let refused: Vec<bool> = answers.iter().map(is_refused).collect();
+            assert_eq!(refused, [false, false, true], "{method} is too often asked for");
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Floods of a served connection, up to each limit.
 
+use std::time::Duration;
+
 use sanswire::limits::{Limits, MAX_READ_BYTES};
+use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::server::{Event, LineConnection, Notice, Reply, RequestHandle};
 use sanswire::{Instant, Machine};
 use sanswire_tests::seed::Rng;
@@ -252,7 +255,7 @@ pub(crate) fn served_subscriptions() {
         flood.machine.tools_changed(NOW);
         flood.machine.resources_changed(NOW);
         let _ = flood.machine.resource_updated(&format!("x:0/{}/{}", n % 40, "u".repeat(4000)), NOW);
-        flood.machine.handle_timeout(NOW.saturating_add(std::time::Duration::from_secs(n)));
+        flood.machine.handle_timeout(NOW.saturating_add(Duration::from_secs(n)));
         flood.check();
     }
     flood.over(300 * KIB);
@@ -305,13 +308,44 @@ pub(crate) fn served_random_runs() {
     for n in 0..20 {
         let params = json!({"name": "t2", "_meta": {"progressToken": n}});
         questions.push(line(&request(&json!(n), "tools/call", params, n % 2 == 0)));
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": n}});
+        questions.push(line(&cancel));
+        questions.push(line(&json!({"jsonrpc": "2.0", "id": n, "result": {"x": "y".repeat(200 * n)}})));
+        let uris: Vec<String> = (0..n).map(|m| format!("x:{n}/{m}{}", "u".repeat(200 * m))).collect();
+        let filter = json!({"toolsListChanged": true, "resourceSubscriptions": uris});
+        let listen = json!({"notifications": filter});
+        questions.push(line(&request(&json!(n), "subscriptions/listen", listen, true)));
+        let uri = json!({"uri": format!("x:{}", "u".repeat(100 * n))});
+        questions.push(line(&request(&json!(format!("s{n}")), "resources/subscribe", uri, false)));
     }
+    let batches: Vec<Vec<u8>> = questions
+        .chunks(7)
+        .map(|some| {
+            some.iter()
+                .filter(|line| line.len() < 5000 && line[0] == b'{')
+                .map(|line| &line[..line.len() - 1])
+        })
+        .map(|some| [b"[", some.collect::<Vec<_>>().join(&b',').as_slice(), b"]\n"].concat())
+        .collect();
+    questions.extend(batches);
+    let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+    let mut asked = 0;
     let replies = [Reply::text("x"), Reply::text(&"x".repeat(3000)), Reply::text(&"x".repeat(30_000))];
     for seed in 0..40 {
         let mut rng = Rng::new(seed);
         let mut flood = Flood::start(limits());
         for step in 0..600 {
-            match rng.below(8) {
+            match rng.below(10) {
+                8 if !flood.open.is_empty() => {
+                    let request = *rng.pick(&flood.open);
+                    asked += usize::from(flood.machine.request_input(request, &roots, NOW).is_ok());
+                }
+                9 => {
+                    flood.machine.tools_changed(NOW);
+                    let _ = flood.machine.resource_updated("x:5/1", NOW);
+                    flood.machine.handle_timeout(NOW.saturating_add(Duration::from_secs(1)));
+                }
                 0 => {
                     let len = flood.machine.transmit().len() / 2;
                     flood.machine.handle_written(len, NOW);
@@ -333,6 +367,7 @@ pub(crate) fn served_random_runs() {
             }
             flood.check();
         }
-        flood.over(0);
+        flood.over(64 * KIB);
     }
+    assert!(asked > 100, "{asked} questions of the server's");
 }

@@ -77,6 +77,7 @@ fn tcp(text: &'static str, pieces: Option<usize>, calls: usize) -> (Client, Join
 }
 
 fn over_tcp() {
+    // P-230
     let (client, server) = tcp("hello", None, usize::MAX);
     for _ in 0..50 {
         assert_eq!(tool(&client, "any", "{}"), "hello");
@@ -87,6 +88,7 @@ fn over_tcp() {
 }
 
 fn over_a_unix_socket() {
+    // P-230
     let path = std::env::temp_dir().join(format!("sanswire-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).unwrap();
