@@ -56,7 +56,6 @@ mod handlers;
 mod lead;
 mod notices;
 mod options;
-#[allow(dead_code, unused_imports, reason = "what listens comes next")]
 mod os;
 mod pending;
 mod serve;

@@ -194,6 +194,13 @@ impl LineConnection {
         self.decoder.retained_bytes() + self.waiting().retained_bytes() + self.session.queued_event_bytes()
     }
 
+    /// Bytes that wait to be written. At or over
+    /// [`Limits::max_queued_out_bytes`](crate::limits::Limits::max_queued_out_bytes) nothing more finds room.
+    #[must_use]
+    pub fn queued_out_bytes(&self) -> usize {
+        self.waiting().len()
+    }
+
     /// Hands the parameters of a big request back once they are no longer needed, so that their block is used for the
     /// next one. Does nothing if a view of them is held elsewhere.
     pub fn recycle(&mut self, params: RawJson) {

@@ -13,11 +13,12 @@ use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
 use sanswire::waist::{ErrorClass, Spend};
 
 use crate::serve::ask::Asks;
-use crate::serve::driver::Driver;
+use crate::serve::driver::{Driver, Key};
 use crate::serve::server::Inner;
 
 /// One request, as the driver hands it out.
 pub(crate) struct Job {
+    pub(crate) connection: Key,
     pub(crate) request: RequestHandle,
     pub(crate) method: Method,
     pub(crate) params: RawJson,

@@ -29,6 +29,7 @@ mod reply;
 mod router;
 mod schema;
 mod server;
+mod serving;
 mod template;
 
 pub use application::Application;
@@ -44,5 +45,6 @@ pub use options::ServerOptions;
 pub use records::RecordStats;
 pub use reply::{IntoReply, Json, ToolError};
 pub use schema::Schema;
-pub use server::{ServeError, Server, Stopper};
+pub use server::{ServeError, Server};
+pub use serving::Stopper;
 pub use template::ResourceUri;

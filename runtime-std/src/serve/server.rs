@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sanswire::Instant;
 use sanswire::error::ConfigError;
@@ -12,16 +12,16 @@ use sanswire::waist::{Halt, Spend};
 use crate::serve::application::Application;
 use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
-use crate::serve::driver::Driver;
 use crate::serve::govern::Governor;
 use crate::serve::options::{ServerOptions, Terms};
 use crate::serve::records::RecordStats;
 use crate::serve::router::Router;
+use crate::serve::serving::Serving;
 
 /// A server: what it lists and how it answers, for any number of connections. Clones share it.
 #[derive(Clone)]
 pub struct Server {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 pub(crate) struct Inner {
@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     /// The application again, if it is made of closures.
     router: Option<Arc<Router>>,
     asks: Asks,
-    drivers: Mutex<Vec<Weak<Driver>>>,
+    pub(crate) serving: Serving,
 }
 
 /// Why a server could not serve.
@@ -102,7 +102,8 @@ impl Server {
     ) -> Self {
         let catalog = Mutex::new(Arc::new(catalog));
         let Terms { governor, asks } = terms;
-        let inner = Inner { config, catalog, application, governor, router, asks, drivers: Mutex::default() };
+        let inner =
+            Inner { config, catalog, application, governor, router, asks, serving: Serving::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -112,18 +113,6 @@ impl Server {
 
     pub(super) fn inner(&self) -> &Inner {
         &self.inner
-    }
-
-    /// Serves one client over standard input and output, until it ends its output or a [`Stopper`] says so.
-    ///
-    /// # Errors
-    /// [`ServeError`] says what was missing. How a client behaves is no error.
-    pub fn serve_stdio(&self) -> Result<(), ServeError> {
-        let driver = Arc::new(Driver::new(Arc::clone(&self.inner)).map_err(ServeError::Config)?);
-        self.inner.lock_drivers().push(Arc::downgrade(&driver));
-        let served = driver.run_stdio().map_err(ServeError::System);
-        self.inner.governor.flush();
-        served
     }
 
     /// Which brake has halted the server's run, if one has: all calls are refused until [`reset_halt`](Self::reset_halt).
@@ -150,43 +139,18 @@ impl Server {
         self.inner.governor.record_stats()
     }
 
-    /// What ends this server's connections from another thread.
-    #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        Stopper { inner: Arc::clone(&self.inner) }
-    }
-
     /// Changes what is listed, and tells the clients.
     pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
         {
             let mut catalog = self.inner.catalog.lock().unwrap_or_else(PoisonError::into_inner);
             change(Arc::make_mut(&mut catalog));
         }
-        self.inner.drivers().iter().for_each(|driver| driver.list_changed(kind));
+        self.inner.serving.drivers().iter().for_each(|driver| driver.list_changed(kind));
     }
 
     /// Tells the clients that watch it that a resource changed.
     pub fn resource_updated(&self, uri: &str) {
-        self.inner.drivers().iter().for_each(|driver| driver.resource_updated(uri));
-    }
-}
-
-/// Ends a server's connections from another thread, or from what watches for signals.
-#[derive(Clone)]
-pub struct Stopper {
-    inner: Arc<Inner>,
-}
-
-impl fmt::Debug for Stopper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Stopper")
-    }
-}
-
-impl Stopper {
-    /// Takes nothing new; what is under way may finish within [`Limits::drain`](sanswire::limits::Limits::drain).
-    pub fn stop(&self) {
-        self.inner.drivers().iter().for_each(|driver| driver.stop());
+        self.inner.serving.drivers().iter().for_each(|driver| driver.resource_updated(uri));
     }
 }
 
@@ -216,16 +180,6 @@ impl Inner {
         let mut machine = LineConnection::new(self.config.clone(), seed(), now)?;
         machine.set_catalog(self.catalog());
         Ok(machine)
-    }
-
-    fn lock_drivers(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Driver>>> {
-        self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn drivers(&self) -> Vec<Arc<Driver>> {
-        let mut drivers = self.lock_drivers();
-        drivers.retain(|driver| driver.strong_count() > 0);
-        drivers.iter().filter_map(Weak::upgrade).collect()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Tests of the blocking client against real processes and sockets. The servers are this program itself, started
-//! with `--child`; see `child`.
+//! Tests of the blocking client and the served half against real processes and sockets. The servers are this program
+//! itself, started with `--child` (see `child`) and `--served` (see `served`).
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -10,13 +10,17 @@ mod asks;
 mod child;
 mod closures;
 mod common;
+mod ends;
 mod errors;
 mod flow;
 mod governed;
 mod hostile;
 mod input;
 mod parent;
+mod peer;
 mod processes;
+mod served;
+mod serving;
 mod sharing;
 mod sockets;
 mod stopping;
@@ -30,6 +34,7 @@ fn main() -> ExitCode {
             child::serve(&arguments.collect::<Vec<_>>());
             ExitCode::SUCCESS
         }
+        Some("--served") => served::serve(&arguments.collect::<Vec<_>>()),
         Some("--parent") => {
             parent::run();
             ExitCode::SUCCESS
@@ -41,12 +46,14 @@ fn main() -> ExitCode {
             let trials = [
                 asks::trials(),
                 closures::trials(),
+                ends::trials(),
                 errors::trials(),
                 flow::trials(),
                 governed::trials(),
                 hostile::trials(),
                 input::trials(),
                 processes::trials(),
+                serving::trials(),
                 sharing::trials(),
                 sockets::trials(),
                 stopping::trials(),

@@ -253,10 +253,13 @@ impl StdioEnds {
     }
 
     /// Waits until what is wanted can be done, or `wake` was woken, or `timeout` is over, and sometimes for no
-    /// reason. An end or a fault counts as ready: the next read or write finds out. `None`: for ever.
+    /// reason. An end or a fault counts as ready: the next read or write finds out. One of the output counts even if
+    /// nothing is wanted. `None`: for ever.
     pub(crate) fn wait(&self, wake: &Wake, want: Want, timeout: Option<Duration>) -> StdioReady {
         let input = self.input.as_ref().filter(|_| want.read);
-        let output = self.output.as_ref().filter(|_| want.write);
+        // While nothing is read, nothing else tells that whoever is at the other end is gone.
+        let output = self.output.as_ref().filter(|_| want.write || !want.read);
+        let room = if want.write { PollFlags::OUT } else { PollFlags::empty() };
         // What is closed needs no wait.
         let closed = StdioReady {
             wake: false,
@@ -268,7 +271,7 @@ impl StdioEnds {
         let wake = PollFd::from_borrowed_fd(wake.as_fd(), PollFlags::IN);
         let mut fds = [wake.clone(), wake.clone(), wake];
         let mut len = 1;
-        for (fd, flags) in [(input, PollFlags::IN), (output, PollFlags::OUT)] {
+        for (fd, flags) in [(input, PollFlags::IN), (output, room)] {
             if let (Some(fd), Some(place)) = (fd, fds.get_mut(len)) {
                 *place = PollFd::new(fd, flags);
                 len += 1;

@@ -1,0 +1,217 @@
+//! One connection: its machine, its ends, and the requests of it that are open.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use sanswire::error::ApiError;
+use sanswire::jsonrpc::ErrorObject;
+use sanswire::mcp::codes;
+use sanswire::server::{Event, LineConnection, PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
+use sanswire::{Instant, Machine};
+
+use crate::os::{Got, Want};
+use crate::serve::call::{Cancel, Job};
+use crate::serve::driver::hub::Ends;
+use crate::serve::driver::table::Key;
+
+/// Reads of one connection in one round, so that none starves the others.
+const MAX_READS: usize = 8;
+/// Tables that are empty keep room for so much.
+const KEPT: usize = 16;
+
+pub(super) struct Connection {
+    pub(super) machine: LineConnection,
+    pub(super) ends: Ends,
+    /// What the hub was told to look for.
+    pub(super) want: Want,
+    input_open: bool,
+    /// The last write left bytes behind.
+    output_full: bool,
+    /// The requests that are not answered, oldest first.
+    open: VecDeque<(RequestHandle, Arc<Cancel>)>,
+    /// Those that wait for a thread.
+    pub(super) waiting: VecDeque<Job>,
+    /// Answers that found no room yet. One a thread at most: no handler starts while there is none.
+    unsent: VecDeque<(RequestHandle, Reply)>,
+    pub(super) asked: BTreeMap<PeerRequestHandle, Sender<PeerOutcome>>,
+    /// It stands among those that want a thread.
+    pub(super) is_ready: bool,
+    /// It stands among those that have something to write or to tell.
+    pub(super) is_dirty: bool,
+    pub(super) closed: bool,
+}
+
+impl Connection {
+    pub(super) fn new(machine: LineConnection, ends: Ends) -> Self {
+        Self {
+            machine,
+            ends,
+            want: Want::READ,
+            input_open: true,
+            output_full: false,
+            open: VecDeque::new(),
+            waiting: VecDeque::new(),
+            unsent: VecDeque::new(),
+            asked: BTreeMap::new(),
+            is_ready: false,
+            is_dirty: false,
+            closed: false,
+        }
+    }
+
+    /// Whether an answer would find room now.
+    pub(super) fn has_room(&self) -> bool {
+        self.machine.queued_out_bytes() < self.machine.session().config().limits.max_queued_out_bytes
+    }
+
+    /// What to wait for.
+    pub(super) fn wants(&self) -> Want {
+        Want { read: self.input_open && self.machine.wants_read(), write: self.output_full }
+    }
+
+    /// The output has room again, or a fault.
+    pub(super) fn writable(&mut self) {
+        self.output_full = false;
+    }
+
+    /// Reads what is there.
+    pub(super) fn read(&mut self, key: Key, now: Instant) {
+        for _ in 0..MAX_READS {
+            if !self.input_open || !self.machine.wants_read() {
+                return;
+            }
+            match self.ends.read(self.machine.read_buffer()) {
+                Got::Bytes { full, .. } => {
+                    self.machine.handle_read(now);
+                    self.deliver(key);
+                    if !full {
+                        return;
+                    }
+                }
+                Got::Nothing => return,
+                Got::End => self.input_ended(key, now),
+            }
+        }
+    }
+
+    fn input_ended(&mut self, key: Key, now: Instant) {
+        self.input_open = false;
+        self.machine.handle_eof(now);
+        self.deliver(key);
+    }
+
+    /// Nobody is at the other end. What came from there is read first.
+    pub(super) fn gone(&mut self, key: Key, now: Instant) {
+        if !self.input_open || matches!(self.ends, Ends::Stdio(_)) {
+            self.machine.handle_write_closed(now);
+            self.deliver(key);
+        }
+    }
+
+    /// Writes what waits, as far as it goes without blocking, and hands out what comes of that.
+    pub(super) fn flush(&mut self, key: Key, now: Instant) {
+        loop {
+            self.deliver(key);
+            if self.output_full {
+                return;
+            }
+            let bytes = self.machine.transmit();
+            if bytes.is_empty() {
+                if self.unsent.is_empty() {
+                    return;
+                }
+                self.send_unsent(now);
+                continue;
+            }
+            match self.ends.write(bytes) {
+                Ok(len) => self.machine.handle_written(len, now),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.output_full = true,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.machine.handle_write_closed(now),
+            }
+        }
+    }
+
+    /// Answers a request, unless it is over. What finds no room waits for it.
+    pub(super) fn respond(&mut self, request: RequestHandle, reply: Reply, now: Instant) {
+        let Ok(at) = self.open.binary_search_by_key(&request, |(open, _)| *open) else { return };
+        match self.machine.respond(request, &reply, now) {
+            Err(ApiError::OutboundFull) => {
+                self.unsent.push_back((request, reply));
+                return;
+            }
+            Ok(()) | Err(ApiError::UnknownRequest | ApiError::Closed) => {}
+            Err(_) => {
+                let error = ErrorObject::new(codes::INTERNAL_ERROR, "the answer could not be sent");
+                drop(self.machine.respond(request, &Reply::Error(error), now));
+            }
+        }
+        self.open.remove(at);
+        shrink(&mut self.open);
+    }
+
+    fn send_unsent(&mut self, now: Instant) {
+        for _ in 0..self.unsent.len() {
+            if !self.has_room() {
+                return;
+            }
+            if let Some((request, reply)) = self.unsent.pop_front() {
+                self.respond(request, reply, now);
+            }
+        }
+        shrink(&mut self.unsent);
+    }
+
+    /// Hands every event to whom it belongs.
+    pub(super) fn deliver(&mut self, key: Key) {
+        while let Some(event) = self.machine.poll_event() {
+            match event {
+                Event::Request { request, method, params, context } => {
+                    let cancel = Arc::new(Cancel::default());
+                    self.open.push_back((request, Arc::clone(&cancel)));
+                    self.waiting.push_back(Job { connection: key, request, method, params, context, cancel });
+                }
+                Event::Cancelled { request, .. } => self.cancelled(request),
+                Event::Answered { peer, outcome } => {
+                    if let Some(waiter) = self.asked.remove(&peer) {
+                        drop(waiter.send(outcome));
+                    }
+                }
+                Event::Closed(_) => self.closed = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn cancelled(&mut self, request: RequestHandle) {
+        let Ok(at) = self.open.binary_search_by_key(&request, |(open, _)| *open) else { return };
+        if let Some((_, cancel)) = self.open.remove(at) {
+            cancel.set();
+        }
+        // Or a client that asks and cancels without an end would fill it.
+        self.waiting.retain(|job| job.request != request);
+        self.unsent.retain(|(unsent, _)| *unsent != request);
+    }
+
+    /// Takes the request that has waited longest.
+    pub(super) fn next(&mut self) -> Option<Job> {
+        let job = self.waiting.pop_front();
+        shrink(&mut self.waiting);
+        job
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.open.iter().for_each(|(_, cancel)| cancel.set());
+        self.ends.close();
+    }
+}
+
+fn shrink<T>(queue: &mut VecDeque<T>) {
+    if queue.is_empty() && queue.capacity() > KEPT {
+        *queue = VecDeque::new();
+    }
+}

@@ -1,0 +1,150 @@
+//! The thread that serves: reads as long as nothing has to be run, and later takes the lead from handlers that
+//! last.
+
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::serve::driver::lead::TICK;
+use crate::serve::driver::{Driver, Lead, Locked, State};
+
+/// After so many ticks without a call the keeper sleeps.
+const IDLE_TICKS: u32 = 16;
+/// How long handlers whose requests are over may take to come back, before they are left to themselves.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long to leave the system alone when it has no thread to give.
+const NO_THREAD: Duration = Duration::from_millis(100);
+
+impl Driver {
+    /// Keeps the driver until all is over.
+    pub(super) fn keep(self: &Arc<Self>) {
+        self.server.serving.enter(self);
+        let mut state = self.lock();
+        while !state.over {
+            state = match state.lead {
+                Lead::Keeper => {
+                    let state = self.lead(state, Lead::Keeper);
+                    if state.over { state } else { self.appoint(state) }
+                }
+                Lead::Worker(_) => self.watch(state),
+            };
+        }
+        self.unlock(state);
+        self.wait_for_workers();
+    }
+
+    /// Whether a worker could be given the lead.
+    pub(super) fn may_appoint(&self, state: &State) -> bool {
+        let rests = || state.no_thread_until.is_some_and(|until| until > self.now());
+        !state.idle.is_empty() || state.workers < self.max_threads && !rests()
+    }
+
+    /// Gives the lead to a worker.
+    fn appoint<'a>(self: &'a Arc<Self>, mut state: Locked<'a>) -> Locked<'a> {
+        if let Some((id, thread)) = state.idle.pop() {
+            state.lead = Lead::Worker(id);
+            state.wakes.push(thread);
+            self.unlock(state);
+            return self.lock();
+        }
+        state.started += 1;
+        state.workers += 1;
+        let id = state.started;
+        state.lead = Lead::Worker(id);
+        self.unlock(state);
+        let started = self.start_worker(id);
+        let mut state = self.lock();
+        match started {
+            Ok(thread) => {
+                state.threads.push((id, thread));
+                state
+            }
+            Err(_) => {
+                state.lead = Lead::Keeper;
+                state.workers -= 1;
+                state.no_thread_until = Some(self.now().saturating_add(NO_THREAD));
+                self.run_alone(state)
+            }
+        }
+    }
+
+    /// Without a single thread to be had, handlers hold up everything; but nothing is lost.
+    fn run_alone<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        while state.workers == 0
+            && let Some(job) = state.table.next_job()
+        {
+            let (locked, now) = self.run(state, job, None);
+            state = locked;
+            self.tend(&mut state, now);
+        }
+        state
+    }
+
+    /// Watches the leader, and takes the lead if it is in one handler for too long.
+    fn watch<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        let mut seen = self.beat.load(Ordering::Relaxed);
+        let mut idle = 0;
+        self.unlock(state);
+        loop {
+            std::thread::park_timeout(TICK);
+            if self.summons.swap(false, Ordering::Relaxed) {
+                return self.lock();
+            }
+            let beat = self.beat.load(Ordering::Relaxed);
+            if beat != seen {
+                seen = beat;
+                idle = 0;
+                continue;
+            }
+            let runs = beat % 2 == 1;
+            idle += 1;
+            if !runs && idle < IDLE_TICKS {
+                continue;
+            }
+            let mut state = self.lock();
+            if self.beat.load(Ordering::Relaxed) != seen {
+                continue;
+            }
+            if runs {
+                self.beat.fetch_add(1, Ordering::Relaxed);
+                state.lead = Lead::Keeper;
+                return state;
+            }
+            state.keeper_sleeps = true;
+            state = self.sleep(state);
+            seen = self.beat.load(Ordering::Relaxed);
+            idle = 0;
+            self.unlock(state);
+        }
+    }
+
+    /// Until the leader begins with a handler, or the keeper is called for.
+    fn sleep<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        while state.keeper_sleeps {
+            self.unlock(state);
+            std::thread::park();
+            state = self.lock();
+        }
+        state
+    }
+
+    /// All is over: so are the workers, but for those whose handlers go on regardless.
+    fn wait_for_workers(&self) {
+        let end = Instant::now() + GRACE;
+        let mut state = self.lock();
+        while state.workers > 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            (state, _) = self.left.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        }
+        let ended = std::mem::take(&mut state.ended);
+        let threads = std::mem::take(&mut state.threads);
+        self.unlock(state);
+        let over = threads.into_iter().filter(|(id, _)| ended.contains(id)).map(|(_, thread)| thread);
+        over.for_each(|thread| drop(JoinHandle::join(thread)));
+    }
+}
