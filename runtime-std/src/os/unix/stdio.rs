@@ -43,6 +43,8 @@ pub(crate) struct StdioEnds {
     /// `None`: it was closed.
     output: Option<OwnedFd>,
     way: Way,
+    /// That nobody is at the output was told, to one who wants nothing.
+    quiet: AtomicBool,
     #[cfg(target_os = "linux")]
     pipe: Pipe,
     /// Both were taken from this process; where they were, others are now. Cleared by whoever puts them back.
@@ -154,6 +156,7 @@ impl StdioEnds {
             input: input.map(|(fd, _)| fd),
             way: output.as_ref().map_or(Way::Careful, |(_, kind)| kind.way),
             output: output.map(|(fd, _)| fd),
+            quiet: AtomicBool::new(false),
             #[cfg(target_os = "linux")]
             pipe: Pipe::default(),
             taken: AtomicBool::new(false),
@@ -253,12 +256,15 @@ impl StdioEnds {
     }
 
     /// Waits until what is wanted can be done, or `wake` was woken, or `timeout` is over, and sometimes for no
-    /// reason. An end or a fault counts as ready: the next read or write finds out. One of the output counts even if
-    /// nothing is wanted. `None`: for ever.
+    /// reason. An end or a fault counts as ready: the next read or write finds out. That nobody is at the output any
+    /// more is told as [`Want::NOTHING`] says. `None`: for ever.
     pub(crate) fn wait(&self, wake: &Wake, want: Want, timeout: Option<Duration>) -> StdioReady {
+        if want != Want::NOTHING {
+            self.quiet.store(false, Ordering::Relaxed);
+        }
         let input = self.input.as_ref().filter(|_| want.read);
-        // While nothing is read, nothing else tells that whoever is at the other end is gone.
-        let output = self.output.as_ref().filter(|_| want.write || !want.read);
+        let unasked = want == Want::NOTHING && !self.quiet.load(Ordering::Relaxed);
+        let output = self.output.as_ref().filter(|_| want.write || unasked);
         let room = if want.write { PollFlags::OUT } else { PollFlags::empty() };
         // What is closed needs no wait.
         let closed = StdioReady {
@@ -289,6 +295,9 @@ impl StdioEnds {
             self.readable.store(true, Ordering::Relaxed);
         }
         let writable = next(output.is_some());
+        if unasked && writable {
+            self.quiet.store(true, Ordering::Relaxed);
+        }
         StdioReady { wake, readable: readable || closed.readable, writable: writable || closed.writable }
     }
 }

@@ -267,6 +267,23 @@ fn a_pipe_that_nobody_reads_is_told_of() {
 }
 
 #[test]
+fn one_who_wants_nothing_is_told_once_that_nobody_is_there() {
+    let (kept, input) = pipe();
+    let (theirs, output) = pipe();
+    let ends = ends(kept, output);
+    fill(&ends, b"x");
+    drop(input);
+    assert_eq!(wait(&ends, Want::NOTHING, SHORT), StdioReady::default());
+    drop(theirs);
+    let gone = StdioReady { wake: false, readable: false, writable: true };
+    for _ in 0..2 {
+        assert_eq!(wait(&ends, Want::NOTHING, LONG), gone);
+        assert_eq!(wait(&ends, Want::NOTHING, SHORT), StdioReady::default());
+        assert!(wait(&ends, READ, LONG).readable);
+    }
+}
+
+#[test]
 fn a_wake_ends_a_wait_and_lasts_until_it_is_cleared() {
     let (ours, theirs) = pipe();
     let ends = ends(ours, nothing());
