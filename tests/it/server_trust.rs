@@ -213,7 +213,8 @@ fn suggestions_come_in_the_order_they_were_given_and_for_what_there_is() {
 fn governed(rig: &mut Rig, waist: &mut Waist) -> Vec<Value> {
     for open in rig.open.values().cloned().collect::<Vec<_>>() {
         let method = Method::from_name(&open.method);
-        let mut effect = Governed::All.call(&method, &raw(&open.params), false).unwrap();
+        let mut effect =
+            Governed::All.call(&method, &raw(&open.params), &Principal::anonymous(), false).unwrap();
         effect.trust = Trust::Trusted;
         let reply = match waist.begin(&effect, rig.now) {
             Ok(admitted) => {

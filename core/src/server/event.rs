@@ -44,6 +44,11 @@ impl Principal {
         Self(Some(name.into()))
     }
 
+    /// As [`name`](Self::name), shared.
+    pub(super) fn shared(&self) -> Option<Arc<str>> {
+        self.0.clone()
+    }
+
     /// Its name, unless it is anonymous.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

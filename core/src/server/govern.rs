@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::jsonrpc::{ErrorObject, JsonRef, RawJson, write_members};
 use crate::mcp::{Method, codes};
-use crate::server::event::Reply;
+use crate::server::event::{Principal, Reply};
 use crate::waist::{Call, ErrorClass, Rejection};
 
 /// Which requests pass the waist.
@@ -27,12 +27,18 @@ pub enum Governed {
 }
 
 impl Governed {
-    /// The call that a request is; none: it passes by. Nothing is declared of it yet.
+    /// The call that a request of `principal` is; none: it passes by. Nothing is declared of it yet.
     ///
     /// With `subject`, what is asked for is hashed, so that brakes can tell whether it is the same again. A later round
     /// of one call (2026-07-28) has another subject than the first: it goes on, it does not repeat.
     #[must_use]
-    pub fn call(self, method: &Method, params: &RawJson, subject: bool) -> Option<Call> {
+    pub fn call(
+        self,
+        method: &Method,
+        params: &RawJson,
+        principal: &Principal,
+        subject: bool,
+    ) -> Option<Call> {
         let view = params.view();
         let mut call = match method {
             Method::ToolsCall => {
@@ -63,6 +69,7 @@ impl Governed {
             call.subject =
                 Some(Sha256::new().chain_update(first).chain_update(state.as_bytes()).finalize().into());
         }
+        call.principal = principal.shared();
         Some(call)
     }
 }
@@ -107,7 +114,7 @@ mod tests {
     }
 
     fn subject(method: &Method, params: &str) -> [u8; 32] {
-        let call = Governed::All.call(method, &raw(params), true).expect(params);
+        let call = Governed::All.call(method, &raw(params), &Principal::anonymous(), true).expect(params);
         call.subject.expect("it was asked for")
     }
 
@@ -115,10 +122,15 @@ mod tests {
     fn the_action_of_a_call_is_its_tool() {
         let params = raw(r#"{"name":"read\u005ffile","arguments":{"a":1}}"#);
         for governed in [Governed::Tools, Governed::All] {
-            let call = governed.call(&Method::ToolsCall, &params, false).expect("tools are governed");
+            let call = governed
+                .call(&Method::ToolsCall, &params, &Principal::named("ann"), false)
+                .expect("tools are governed");
             assert_eq!((&*call.action, call.subject), ("read_file", None));
+            assert_eq!(call.principal.as_deref(), Some("ann"));
         }
-        let with = Governed::Tools.call(&Method::ToolsCall, &params, true).expect("tools are governed");
+        let with = Governed::Tools
+            .call(&Method::ToolsCall, &params, &Principal::anonymous(), true)
+            .expect("tools are governed");
         assert_eq!(with.subject, Call::tool("t", params.view().get("arguments")).subject);
     }
 
@@ -126,8 +138,14 @@ mod tests {
     fn what_is_no_tool_passes_by_unless_all_is_governed() {
         let params = raw(r#"{"uri":"file:///a"}"#);
         for method in [Method::ResourcesRead, Method::PromptsGet, Method::CompletionComplete] {
-            assert_eq!(Governed::Tools.call(&method, &params, true), None, "{method:?}");
-            let call = Governed::All.call(&method, &params, false).expect("all is governed");
+            assert_eq!(
+                Governed::Tools.call(&method, &params, &Principal::anonymous(), true),
+                None,
+                "{method:?}"
+            );
+            let call = Governed::All
+                .call(&method, &params, &Principal::anonymous(), false)
+                .expect("all is governed");
             assert_eq!(&*call.action, method.as_str());
         }
     }

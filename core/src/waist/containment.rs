@@ -32,6 +32,12 @@ impl Trust {
             Self::Untrusted => "untrusted",
         }
     }
+
+    /// An unknown one is none.
+    pub(super) fn named(name: &str) -> Self {
+        let all = [Self::Untrusted, Self::SemiTrusted, Self::Trusted];
+        all.into_iter().find(|trust| trust.as_str() == name).unwrap_or_default()
+    }
 }
 
 /// The boundary that work is done behind, weakest first.

@@ -62,6 +62,7 @@ mod call;
 mod capability;
 mod containment;
 mod dispatch;
+pub mod log;
 mod record;
 mod rejection;
 #[cfg(test)]

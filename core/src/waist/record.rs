@@ -120,6 +120,10 @@ impl RecordKind {
             Self::Reset => "reset",
         }
     }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Start, Self::End, Self::Rejected, Self::Reset].into_iter().find(|kind| kind.as_str() == name)
+    }
 }
 
 /// One thing that happened at the waist. A value: where it is kept is the embedder's affair.

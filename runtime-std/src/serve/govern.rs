@@ -52,7 +52,8 @@ impl Governor {
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
     pub(crate) fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
         let Some(bound) = &self.bound else { return Ok(None) };
-        let effect = bound.governed.call(call.method(), call.params(), bound.subjects);
+        let effect =
+            bound.governed.call(call.method(), call.params(), &call.context().principal, bound.subjects);
         let Some(mut effect) = effect else { return Ok(None) };
         (effect.trust, effect.tier) = (bound.trust, bound.tier);
         effect.principal = call.context().principal.name().map(Into::into);

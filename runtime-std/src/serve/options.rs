@@ -1,11 +1,13 @@
 //! What a server is bound by, beyond what its machine is set up with, and how its calls ask.
 
 use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sanswire::error::ConfigError;
 use sanswire::server::Governed;
+use sanswire::waist::log::Entry;
 use sanswire::waist::{Bindings, Record, Tier, Trust};
 
 use crate::serve::ask::{Asks, WallClock};
@@ -92,9 +94,30 @@ impl ServerOptions {
     /// ([`RecordStats::lost`](crate::RecordStats::lost)). When [`serve_stdio`](crate::Server::serve_stdio) ends, and when
     /// the server itself does, what waits is given out for a second at most.
     #[must_use]
-    pub fn with_records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
+    pub fn with_records(self, mut sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
+        self.with_sink(Box::new(move |record, at| {
+            sink(record, at);
+            true
+        }))
+    }
+
+    /// As [`with_records`](Self::with_records): appends every record to `log`, as a line of JSON
+    /// ([`Entry`]). What cannot be written counts as failed.
+    #[must_use]
+    pub fn with_record_log(self, mut log: impl Write + Send + 'static) -> Self {
+        self.with_sink(Box::new(move |record, at| {
+            let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+            // One write a line: whoever appends to the same file does not come between.
+            let mut line = Entry::new(&record, at_ms).to_json().as_bytes().to_vec();
+            line.push(b'\n');
+            log.write_all(&line).and_then(|()| log.flush()).is_ok()
+        }))
+    }
+
+    fn with_sink(mut self, sink: Sink) -> Self {
         self.bindings.always_record = true;
-        self.records = Some(Box::new(sink));
+        self.records = Some(sink);
         self
     }
 }
@@ -126,6 +149,13 @@ impl Builder {
     #[must_use]
     pub fn records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
         self.options = self.options.with_records(sink);
+        self
+    }
+
+    /// As [`ServerOptions::with_record_log`].
+    #[must_use]
+    pub fn record_log(mut self, log: impl Write + Send + 'static) -> Self {
+        self.options = self.options.with_record_log(log);
         self
     }
 

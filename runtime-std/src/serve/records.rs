@@ -9,8 +9,8 @@ use sanswire::waist::{Record, Waist};
 use crate::clock::Clock;
 use crate::serve::answer::caught;
 
-/// Takes records.
-pub(crate) type Sink = Box<dyn FnMut(Record, SystemTime) + Send>;
+/// Takes records. Whether it could.
+pub(crate) type Sink = Box<dyn FnMut(Record, SystemTime) -> bool + Send>;
 
 /// How long the end of a server waits for its records.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const BATCH: usize = 64;
 pub struct RecordStats {
     /// Given up because too many waited.
     pub lost: u64,
-    /// The sink panicked over them.
+    /// The sink panicked over them, or could not write them.
     pub failed: u64,
 }
 
@@ -104,7 +104,7 @@ impl Ledger {
             let mut failed = 0;
             for record in batch.drain(..) {
                 let at = self.wall(&record);
-                failed += u64::from(caught(|| sink(record, at)).is_none());
+                failed += u64::from(caught(|| sink(record, at)) != Some(true));
             }
             state = self.lock();
             state.failed += failed;

@@ -359,14 +359,19 @@ fn a_state_outlives_the_server_if_its_key_does() {
 fn answers_to_what_was_not_asked_are_ignored() {
     // P-319, P-320
     let mut server = Lines::new(&[]);
-    let colour = r#"{"action":"accept","content":{"colour":"red"}}"#;
-    let state = server.state("order", &format!(r#","inputResponses":{{"colour":{colour}}}"#));
-    // The colour was not asked for yet, and the size is still missing.
-    let more = format!(r#","inputResponses":{{"colour":{colour}}},"requestState":"{state}""#);
-    let answer = server.call("order", &more);
-    let requests = answer.view().get("result").and_then(|result| result.get("inputRequests")).unwrap();
-    let keys: Vec<_> = requests.members().map(|(key, _)| key.decode().into_owned()).collect();
-    assert_eq!(keys, ["size"]);
+    let state = server.state("order", "");
+    let answers = |keys: &[&str]| {
+        let answer = |key: &&str| format!(r#""{key}":{{"action":"accept","content":{{"{key}":"a"}}}}"#);
+        let answers: Vec<_> = keys.iter().map(answer).collect();
+        format!(r#","inputResponses":{{{}}},"requestState":"{state}""#, answers.join(","))
+    };
+    // The size alone was asked for so far.
+    for (given, asked) in [(&["size", "colour"][..], "colour"), (&["colour"], "size")] {
+        let answer = server.call("order", &answers(given));
+        let requests = answer.view().get("result").and_then(|result| result.get("inputRequests")).unwrap();
+        let keys: Vec<_> = requests.members().map(|(key, _)| key.decode().into_owned()).collect();
+        assert_eq!(keys, [asked], "{given:?}");
+    }
 }
 
 fn a_call_that_asks_without_end_is_stopped() {

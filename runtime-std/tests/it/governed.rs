@@ -7,6 +7,7 @@ use sanswire_std::sanswire::Instant;
 use sanswire_std::sanswire::client::Outcome;
 use sanswire_std::sanswire::mcp::Method;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
+use sanswire_std::sanswire::waist::log::{Entry, Tally};
 use sanswire_std::sanswire::waist::{
     Bindings, Call as Effect, End, ErrorClass, Grant, Hook, Record, Refusal, Rejection, Scope, Spend, Tier,
     Trust,
@@ -25,6 +26,8 @@ trials!(
     how_a_call_ended_is_written_down,
     a_boundary_too_weak_for_the_trust_refuses,
     a_hook_that_panics_refuses_and_stops_nobody_else,
+    a_log_says_what_happened,
+    a_log_that_takes_nothing_fails_no_call,
     a_sink_that_panics_loses_its_record_only,
     a_sink_that_never_returns_delays_no_call_and_no_end,
 );
@@ -50,6 +53,8 @@ pub(crate) fn serve(flags: &[String]) {
             assert!(!record.sequence.is_multiple_of(2), "on purpose");
             print(record, at);
         }),
+        Some("full") => builder.record_log(Full),
+        Some("log") => builder.record_log(std::io::stderr()),
         Some("block") => builder.records(|_, _| std::thread::sleep(Duration::from_secs(3600))),
         _ => builder,
     };
@@ -59,6 +64,19 @@ pub(crate) fn serve(flags: &[String]) {
     server.serve_stdio().unwrap();
     let stats = server.record_stats();
     eprintln!("lost {} failed {}", stats.lost, stats.failed);
+}
+
+/// Takes nothing.
+struct Full;
+
+impl std::io::Write for Full {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 fn print(record: Record, at: SystemTime) {
@@ -267,6 +285,38 @@ fn a_hook_that_panics_refuses_and_stops_nobody_else() {
     let records: Vec<_> = lines.iter().filter(|line| line.contains(" rejected ")).collect();
     assert_eq!(records, ["record rejected fail terminal fragile trusted - -"; 2]);
     assert_eq!(lines.iter().filter(|line| line.starts_with("record end echo - ")).count(), 2);
+}
+
+fn a_log_says_what_happened() {
+    // H-188
+    let client = governed(&["grant=echo,fail", "sink=log"]);
+    assert_eq!(tool(&client, "echo", "{}"), "echoed");
+    refused(&client, "secret");
+    refused(&client, "fail");
+    client.close();
+    let mut tally = Tally::default();
+    for line in client.stderr_tail().lines().filter(|line| line.starts_with('{')) {
+        let entry = Entry::read(raw(line).view()).unwrap();
+        let since = SystemTime::UNIX_EPOCH + Duration::from_millis(entry.at_ms);
+        assert!(since.elapsed().is_ok_and(|since| since < LONG), "{line}");
+        tally.add(&entry);
+    }
+    assert_eq!((tally.last, tally.missing, tally.open.len()), (5, 0, 0));
+    let counts = |action: &str| {
+        let counts = tally.actions[action];
+        (counts.started, counts.ended, counts.failed, counts.rejected)
+    };
+    assert_eq!(
+        [counts("echo"), counts("secret"), counts("fail")],
+        [(1, 1, 0, 0), (0, 0, 0, 1), (1, 0, 1, 0)]
+    );
+}
+
+fn a_log_that_takes_nothing_fails_no_call() {
+    // H-181
+    let client = governed(&["sink=full"]);
+    assert_eq!(tool(&client, "echo", "{}"), "echoed");
+    assert_eq!(written(&client).last().unwrap(), "lost 0 failed 2");
 }
 
 fn a_sink_that_panics_loses_its_record_only() {
