@@ -1,0 +1,313 @@
+//! The one decision about a call, before anything of it reaches its server.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use core::fmt;
+
+use super::mode::ServerMode;
+use super::rules::{CallRules, RuleDecision};
+use crate::host::Provenance;
+use crate::jsonrpc::JsonRef;
+use crate::mcp::types::tool::Tool;
+
+/// The kind of the error that a denied call ends in: a result for the model, no fault of a connection.
+pub const DENIED_KIND: &str = "approval_denied";
+
+/// What a host decides by. The default asks about every call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// What is to happen with the calls of each server; one that is not named is asked about.
+    pub servers: BTreeMap<String, ServerPolicy>,
+    /// Rules about single tools.
+    pub rules: CallRules,
+    /// Takes back [`ServerPolicy::trust_annotations`] of every server. Default: no.
+    pub never_trust_annotations: bool,
+    /// Lets pass what would be asked about. For whoever says so explicitly: what is denied stays denied. Default: no.
+    pub skip_prompts: bool,
+    /// Whether what was allowed for the session passes while planning too. Default: yes.
+    pub plan_mode_honours_grants: bool,
+    /// From which identical call in one turn on somebody is asked although it would pass; 0: never. Default: the third.
+    pub ask_on_repeat: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            servers: BTreeMap::new(),
+            rules: CallRules::default(),
+            never_trust_annotations: false,
+            skip_prompts: false,
+            plan_mode_honours_grants: true,
+            ask_on_repeat: 3,
+        }
+    }
+}
+
+/// What is to happen with the calls of one server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerPolicy {
+    /// Asked about, let through, or denied.
+    pub mode: ServerMode,
+    /// Whether the server is believed what it says of its tools' effects. Default: no.
+    pub trust_annotations: bool,
+}
+
+impl ServerPolicy {
+    /// A policy of this mode that believes no hints.
+    #[must_use]
+    pub const fn of(mode: ServerMode) -> Self {
+        Self { mode, trust_annotations: false }
+    }
+}
+
+/// What a tool says of its own effects; `None`: it does not say.
+///
+/// Spec: MCP schema, `ToolAnnotations`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hints {
+    /// `readOnlyHint`; not said means false.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`; not said means true.
+    pub destructive: Option<bool>,
+    /// `openWorldHint`; not said means true.
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    /// The hints of a tool. What is no boolean is not said.
+    #[must_use]
+    pub fn of(tool: &Tool) -> Self {
+        let annotations = tool.raw().view().get("annotations");
+        let hint = |name| annotations.and_then(|all| all.get(name)).and_then(JsonRef::as_bool);
+        Self {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            open_world: hint("openWorldHint"),
+        }
+    }
+}
+
+/// A call that is about to be made, as far as it matters to the decision. There is nothing of its arguments in it:
+/// what a model writes cannot let itself through.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CallContext<'a> {
+    /// The tool that would run: the resolved one, also for a call by way of another tool.
+    pub tool: &'a Provenance,
+    /// What it says of its effects.
+    pub hints: Hints,
+    /// Whether the session is planning, now.
+    pub plan_mode: bool,
+    /// Whether there is somebody to ask, now.
+    pub approver: bool,
+    /// Whether the tool, as it is defined now, was allowed for the session.
+    pub granted: bool,
+    /// Whether the embedder's guard refuses the call.
+    pub guard_refuses: bool,
+    /// Which call of this tool with these arguments it is in this turn: 1 is the first.
+    pub nth_in_turn: u32,
+}
+
+impl<'a> CallContext<'a> {
+    /// A first call of `tool` outside of plan mode, with nobody to ask, nothing granted and nothing said of effects.
+    #[must_use]
+    pub const fn new(tool: &'a Provenance) -> Self {
+        Self {
+            tool,
+            hints: Hints { read_only: None, destructive: None, open_world: None },
+            plan_mode: false,
+            approver: false,
+            granted: false,
+            guard_refuses: false,
+            nth_in_turn: 1,
+        }
+    }
+}
+
+/// What is to happen with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It is made.
+    Call,
+    /// Somebody is asked first.
+    Ask,
+    /// It is not made, and ends in an error of the kind [`DENIED_KIND`].
+    Deny,
+}
+
+/// Which step decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The embedder's guard refused.
+    Guard,
+    /// The server's mode is deny.
+    ServerDeny,
+    /// A rule denies the tool.
+    RuleDeny,
+    /// The server's mode is allow.
+    ServerAllow,
+    /// A rule allows the tool.
+    RuleAllow,
+    /// The tool says that it changes nothing, and its server is believed.
+    TrustedReadOnly,
+    /// The tool says that it destroys nothing and reaches nothing outside, and its server is believed.
+    TrustedClosedHarmless,
+    /// Prompts are skipped.
+    SkipPrompts,
+    /// There is nobody to ask.
+    NoApprover,
+    /// It was allowed for the session.
+    SessionGrant,
+    /// It is to be asked about.
+    Prompt,
+    /// It would pass, but is the same call once again.
+    Repeat,
+}
+
+impl Reason {
+    /// Its name, for records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Guard => "guard",
+            Self::ServerDeny => "server_deny",
+            Self::RuleDeny => "rule_deny",
+            Self::ServerAllow => "server_allow",
+            Self::RuleAllow => "rule_allow",
+            Self::TrustedReadOnly => "trusted_read_only",
+            Self::TrustedClosedHarmless => "trusted_closed_harmless",
+            Self::SkipPrompts => "skip_prompts",
+            Self::NoApprover => "no_approver",
+            Self::SessionGrant => "session_grant",
+            Self::Prompt => "prompt",
+            Self::Repeat => "repeat",
+        }
+    }
+
+    /// What a person can change about it, for whoever is asked or was refused.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Guard => "the program's own guard decides this",
+            Self::ServerDeny | Self::ServerAllow | Self::Prompt => {
+                "set by the server's approval (ask, allow, deny)"
+            }
+            Self::RuleDeny | Self::RuleAllow => "set by a rule about this tool",
+            Self::TrustedReadOnly | Self::TrustedClosedHarmless => "set by the server's trust_annotations",
+            Self::SkipPrompts => "prompts are skipped",
+            Self::NoApprover => {
+                "nobody can be asked; allow the server or the tool, or run where somebody can be asked"
+            }
+            Self::SessionGrant => "allowed for this session",
+            Self::Repeat => "the same call was made before in this turn (ask_on_repeat)",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A decision, with what made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Decision {
+    /// What is to happen.
+    pub verdict: Verdict,
+    /// Which step decided.
+    pub reason: Reason,
+    /// Which rule of [`Policy::rules`] was the last one about the tool, if one was: it decided if the reason says so.
+    pub rule: Option<usize>,
+}
+
+impl fmt::Display for Decision {
+    /// Such as `denied (no_approver): nobody can be asked; …`: what a model is told of a call that is not made.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict {
+            Verdict::Call => "allowed",
+            Verdict::Ask => "asked about",
+            Verdict::Deny => "denied",
+        };
+        write!(f, "{verdict} ({}): {}", self.reason, self.reason.hint())
+    }
+}
+
+impl Policy {
+    fn server(&self, name: &str) -> ServerPolicy {
+        self.servers.get(name).copied().unwrap_or_default()
+    }
+}
+
+/// Decides about a call. The first of these steps that applies decides:
+///
+/// 1. the guard refuses: denied;
+/// 2. the server's mode is deny: denied;
+/// 3. the last rule about the tool says deny: denied;
+/// 4. outside of plan mode, that rule says allow, or there is none and the server's mode is allow: passes;
+/// 5. no rule says ask, hints are trusted, and the tool says that it only reads, or both that it destroys nothing and
+///    that it reaches nothing outside: passes, in plan mode as well;
+/// 6. prompts are skipped: passes;
+/// 7. there is nobody to ask: denied;
+/// 8. the tool was allowed for the session: passes;
+/// 9. somebody is asked.
+///
+/// What passes is asked about all the same, or denied if there is nobody to ask, where it is the same call too often in
+/// one turn. A denial by 1 to 3 cannot be undone by anything below.
+pub fn decide(policy: &Policy, call: &CallContext<'_>) -> Decision {
+    let found = policy.rules.find(call.tool);
+    let (verdict, reason) = judge(policy, call, found.map(|(_, decision)| decision));
+    let repeats = policy.ask_on_repeat != 0 && call.nth_in_turn >= policy.ask_on_repeat;
+    let (verdict, reason) = match verdict {
+        Verdict::Call if repeats && call.approver => (Verdict::Ask, Reason::Repeat),
+        Verdict::Call if repeats => (Verdict::Deny, Reason::Repeat),
+        Verdict::Call | Verdict::Ask | Verdict::Deny => (verdict, reason),
+    };
+    Decision { verdict, reason, rule: found.map(|(place, _)| place) }
+}
+
+fn judge(policy: &Policy, call: &CallContext<'_>, rule: Option<RuleDecision>) -> (Verdict, Reason) {
+    let server = policy.server(&call.tool.server);
+    if call.guard_refuses {
+        return (Verdict::Deny, Reason::Guard);
+    }
+    if server.mode == ServerMode::Deny {
+        return (Verdict::Deny, Reason::ServerDeny);
+    }
+    if rule == Some(RuleDecision::Deny) {
+        return (Verdict::Deny, Reason::RuleDeny);
+    }
+    match rule {
+        Some(RuleDecision::Allow) if !call.plan_mode => return (Verdict::Call, Reason::RuleAllow),
+        None if server.mode == ServerMode::Allow && !call.plan_mode => {
+            return (Verdict::Call, Reason::ServerAllow);
+        }
+        _ => {}
+    }
+    if server.trust_annotations && !policy.never_trust_annotations && rule != Some(RuleDecision::Ask) {
+        if call.hints.read_only == Some(true) {
+            return (Verdict::Call, Reason::TrustedReadOnly);
+        }
+        if call.hints.destructive == Some(false) && call.hints.open_world == Some(false) {
+            return (Verdict::Call, Reason::TrustedClosedHarmless);
+        }
+    }
+    if policy.skip_prompts {
+        return (Verdict::Call, Reason::SkipPrompts);
+    }
+    if !call.approver {
+        return (Verdict::Deny, Reason::NoApprover);
+    }
+    if call.granted && (policy.plan_mode_honours_grants || !call.plan_mode) {
+        return (Verdict::Call, Reason::SessionGrant);
+    }
+    (Verdict::Ask, Reason::Prompt)
+}
+
+#[cfg(test)]
+mod tests;
