@@ -1,7 +1,7 @@
 //! The bodies that the fuzz targets run, on generated inputs and on inputs that once broke something.
 
 use proptest::prelude::*;
-use sanswire_tests::properties::{check_envelope, check_frame_line};
+use sanswire_tests::properties::{check_envelope, check_frame_line, check_served};
 use std::fs;
 use std::path::Path;
 
@@ -105,6 +105,47 @@ proptest! {
         }
         check_frame_line(&data);
     }
+}
+
+/// The seeds of the fuzz target: whole conversations, cut into lines and acts.
+fn conversations() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/served");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("the seeds").map(|file| file.expect("one").path()).collect();
+    files.sort();
+    let pieces = files.iter().flat_map(|file| {
+        let seed = fs::read(file).expect("a seed");
+        seed[1..]
+            .split_inclusive(|byte| *byte == b'\n' || *byte >= 0xf8)
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
+    });
+    pieces.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_server_keeps_its_rules_whatever_it_is_sent_and_its_application_does(
+        setting in any::<u8>(),
+        steps in proptest::collection::vec(
+            prop_oneof![
+                6 => prop::sample::select(conversations()),
+                3 => (0xf8_u8..=0xff).prop_map(|act| vec![act]),
+                1 => nearly_json().prop_map(|mut text| { text.push(b'\n'); text }),
+                1 => proptest::collection::vec(any::<u8>(), 0..20),
+            ],
+            0..60,
+        ),
+    ) {
+        check_served(&[vec![setting], steps.concat()].concat());
+    }
+}
+
+#[test]
+fn the_seeds_of_served_conversations_keep_the_rules() {
+    each_file("../../fuzz/seeds/served", check_served);
 }
 
 /// Runs `check` on every file of a folder of `tests/regressions`, which there has to be.

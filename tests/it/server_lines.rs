@@ -250,6 +250,34 @@ fn a_message_that_is_too_long_fails_alone() {
 }
 
 #[test]
+fn b_07_utf8_split_across_reads() {
+    let text = "\u{e9}\u{20ac}\u{1f600} na\u{ef}ve \u{4e2d}\u{6587}";
+    let line =
+        format!("{}\n", request(2, "tools/call", json!({"name": "echo", "arguments": {"text": text}})));
+    let four = line.find('\u{1f600}').unwrap();
+    let cuts: [Vec<usize>; 5] = [
+        (1..line.len()).collect(),
+        (1..line.len()).step_by(2).collect(),
+        vec![four + 1],
+        vec![four + 2],
+        vec![four + 3],
+    ];
+    for cuts in cuts {
+        let mut rig = Rig::legacy(config(), "2025-11-25");
+        rig.take();
+        let mut from = 0;
+        for at in cuts.into_iter().chain([line.len()]) {
+            rig.send_raw(&line.as_bytes()[from..at]);
+            from = at;
+        }
+        let reported = rig.open.first_key_value().unwrap().1.clone();
+        assert_eq!(reported.params["arguments"]["text"], text);
+        rig.respond(reported.request, &Reply::text(text)).unwrap();
+        assert_eq!(rig.one()["result"]["content"][0]["text"], text);
+    }
+}
+
+#[test]
 fn b_05_and_b_09_long_lines_and_odd_characters_arrive_unchanged() {
     let mut rig = Rig::legacy(config(), "2025-11-25");
     let text = format!("\u{2028}\u{2029}\u{85}\u{b}{}", "x".repeat(1 << 20));

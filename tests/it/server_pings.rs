@@ -128,6 +128,33 @@ fn what_this_side_holds_up_is_not_held_against_the_client() {
 }
 
 #[test]
+fn a_slow_reader_is_no_dead_one() {
+    for reads in [true, false] {
+        let mut config = pinging(30, 10);
+        config.limits.max_queued_out_bytes = 4096;
+        let mut rig = Rig::legacy(config, "2025-11-25");
+        rig.take();
+        rig.wait_ms(30_000);
+        assert_eq!(rig.one(), ping(1));
+        rig.stuck = true;
+        // While so much waits, nothing is read, an answer to the ping included.
+        let text = raw(&json!("x".repeat(1000)));
+        while rig.side.machine.log(LogLevel::Error, None, &text, rig.now).is_ok() {}
+        assert!(!rig.side.machine.wants_read());
+        if reads {
+            rig.side.write(100, rig.now);
+            assert!(!rig.side.machine.wants_read());
+        }
+        rig.wait_ms(10_000);
+        let reason = rig.side.machine.session().close_reason();
+        assert_eq!(reason, (!reads).then_some(&CloseReason::PingTimedOut));
+        rig.wait_ms(10_000);
+        let reason = rig.side.machine.session().close_reason();
+        assert_eq!(reason, Some(&CloseReason::PingTimedOut), "it stopped");
+    }
+}
+
+#[test]
 fn a_session_is_told_what_belongs_to_no_request() {
     // P-330 P-332
     let log = |rig: &mut Rig, level: LogLevel| {

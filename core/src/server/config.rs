@@ -133,7 +133,8 @@ pub struct Capabilities {
     pub logging: bool,
     /// Notices of changes of the lists.
     pub list_changed: bool,
-    /// Extensions with their settings (2026-07-28).
+    /// Extensions with their settings (2026-07-28): such as add to results or `_meta`. Methods of an extension's own are
+    /// unknown here (-32601), so offer none that has some.
     pub extensions: Option<RawJson>,
     /// Whatever else, for those who know.
     pub experimental: Option<RawJson>,

@@ -2,6 +2,8 @@
 
 pub mod envelope;
 pub mod frame_line;
+pub mod served;
 
 pub use envelope::check_envelope;
 pub use frame_line::check_frame_line;
+pub use served::check_served;

@@ -1,0 +1,258 @@
+//! A server that is sent any bytes, with an application that does anything meanwhile.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use sanswire::jsonrpc::{self, ErrorObject, MAX_DEPTH, Message, RawJson};
+use sanswire::limits::Limits;
+use sanswire::mcp::types::input::{InputKind, InputRequest, KeyedInput};
+use sanswire::mcp::types::log::LogLevel;
+use sanswire::server::{
+    Event, KeepAlive, LineConnection, Notice, PeerRequestHandle, Reply, RequestHandle, UnknownTool,
+};
+use sanswire::{Instant, Machine};
+use serde_json::json;
+
+use crate::served::{complete, config, raw};
+
+/// In an input, what the application does; these bytes are in no UTF-8 text. All others are the client's.
+const ANSWER: u8 = 0xf8;
+const ANSWER_OTHERWISE: u8 = 0xf9;
+const TELL: u8 = 0xfa;
+const ASK: u8 = 0xfb;
+const WAIT: u8 = 0xfc;
+const CHANGE: u8 = 0xfd;
+const WRITE: u8 = 0xfe;
+/// Stands for many copies of the byte before it: how a short input gets long lines.
+const REPEAT: u8 = 0xff;
+const COPIES: usize = 1_500;
+
+/// What was reported and is open, what became of it, and everything that was written.
+struct Served {
+    machine: LineConnection,
+    now: Instant,
+    most: usize,
+    open: Vec<RequestHandle>,
+    over: BTreeSet<RequestHandle>,
+    asked: BTreeSet<PeerRequestHandle>,
+    reported: usize,
+    answered: usize,
+    cancelled: usize,
+    closed: bool,
+    written: Vec<u8>,
+}
+
+/// Takes a configuration and a history from `data`: what the client writes and what the application does, in turn.
+///
+/// # Panics
+/// If a rule is broken: a request that has more than one end, or none; an answer that is no message; bytes beyond the
+/// bound; an end that does not come.
+pub fn check_served(data: &[u8]) {
+    let [setting, history @ ..] = data else { return };
+    let mut served = Served::new(*setting);
+    let mut waiting: Vec<u8> = Vec::new();
+    let mut room = 200_000_usize;
+    for byte in history {
+        match *byte {
+            REPEAT => {
+                if let Some(last) = waiting.last().copied().filter(|_| room > COPIES) {
+                    waiting.extend(std::iter::repeat_n(last, COPIES));
+                    room -= COPIES;
+                }
+            }
+            ANSWER..=WRITE => {
+                served.read(&mut waiting);
+                served.act(*byte);
+            }
+            byte => waiting.push(byte),
+        }
+    }
+    served.read(&mut waiting);
+    served.end();
+}
+
+impl Served {
+    fn new(setting: u8) -> Self {
+        let mut config = config();
+        let mut limits = Limits::default();
+        limits.max_message_bytes = 4096 << (setting & 1);
+        limits.max_in_flight = 4;
+        limits.max_peer_requests = 2;
+        limits.max_subscriptions = 2;
+        limits.max_resource_subscriptions = 3;
+        limits.max_queued_out_bytes = 8192;
+        limits.max_queued_event_bytes = 8192;
+        limits.max_queued_events = 20;
+        limits.violation_budget = 30;
+        limits.max_junk_lines = 10;
+        let most = limits.worst_case_server_bytes();
+        config.limits = limits;
+        config.page_size = 1;
+        if setting & 2 != 0 {
+            config.keep_alive =
+                Some(KeepAlive { every: Duration::from_secs(1), timeout: Duration::from_secs(2) });
+        }
+        if setting & 4 != 0 {
+            config.unknown_tool = UnknownTool::ToolError;
+        }
+        let now = Instant::from_millis(1);
+        let mut machine =
+            LineConnection::new(config, [9; 32], now).expect("a configuration that is in bounds");
+        let catalog = machine.catalog_mut();
+        catalog.tool(&raw(&json!({"name": "a", "outputSchema": {"type": "object"}}))).expect("a tool");
+        catalog.tool(&raw(&json!({"name": "b"}))).expect("a tool");
+        catalog.prompt(&raw(&json!({"name": "p"}))).expect("a prompt");
+        catalog.resource(&raw(&json!({"uri": "x:y", "name": "r"}))).expect("a resource");
+        Self {
+            machine,
+            now,
+            most,
+            open: Vec::new(),
+            over: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            reported: 0,
+            answered: 0,
+            cancelled: 0,
+            closed: false,
+            written: Vec::new(),
+        }
+    }
+
+    /// The client's bytes, as far as they are wanted.
+    fn read(&mut self, waiting: &mut Vec<u8>) {
+        while !waiting.is_empty() && self.machine.wants_read() {
+            let taken = self.machine.handle_input(waiting, self.now);
+            assert!(taken > 0 || !self.machine.wants_read(), "it wants to read and takes nothing");
+            waiting.drain(..taken);
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        assert!(self.machine.retained_bytes() <= self.most, "{} bytes held", self.machine.retained_bytes());
+        while let Some(event) = self.machine.poll_event() {
+            assert!(!self.closed, "an event after the last: {event:?}");
+            match event {
+                Event::Request { request, .. } => {
+                    assert!(!self.over.contains(&request) && !self.open.contains(&request), "reported twice");
+                    self.reported += 1;
+                    self.open.push(request);
+                }
+                Event::Cancelled { request, .. } => {
+                    let place = self.open.iter().position(|open| *open == request);
+                    self.open.remove(place.expect("what is cancelled was open"));
+                    self.over.insert(request);
+                    self.cancelled += 1;
+                }
+                Event::Answered { peer, .. } => assert!(self.asked.remove(&peer), "an answer to no question"),
+                Event::Closed(_) => self.closed = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn answer(&mut self, place: usize, reply: &Reply) {
+        let request = self.open[place];
+        if self.machine.respond(request, reply, self.now).is_ok() {
+            self.open.remove(place);
+            self.over.insert(request);
+            self.answered += 1;
+        }
+        if let Some(over) = self.over.first() {
+            let again = self.machine.respond(*over, &Reply::text("again"), self.now);
+            assert!(again.is_err(), "what is over was answered");
+        }
+    }
+
+    fn act(&mut self, what: u8) {
+        let (first, last) = (0, self.open.len().saturating_sub(1));
+        let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+        match what {
+            ANSWER if !self.open.is_empty() => {
+                let result = json!({"content": [], "structuredContent": {}, "messages": [], "contents": []});
+                self.answer(first, &complete(&result));
+            }
+            ANSWER_OTHERWISE if !self.open.is_empty() => {
+                let requests = vec![KeyedInput { key: "k".into(), request: roots }];
+                let asking = Reply::InputRequired { requests, state: Some("s".into()) };
+                let others =
+                    [Reply::Error(ErrorObject::new(7, "no")), asking, Reply::text(&"x".repeat(3000))];
+                self.answer(last, &others[self.answered % 3]);
+            }
+            TELL => {
+                if let Some(request) = self.open.last() {
+                    let progress =
+                        Notice::Progress { progress: self.answered as f64, total: None, message: None };
+                    let _ = self.machine.notify(*request, &progress, self.now);
+                    let log = Notice::Log { level: LogLevel::Error, logger: None, data: RawJson::null() };
+                    let _ = self.machine.notify(*request, &log, self.now);
+                }
+                let _ = self.machine.log(LogLevel::Info, None, &RawJson::null(), self.now);
+            }
+            ASK => {
+                if let Some(request) = self.open.first() {
+                    let asked = self.machine.request_input(*request, &roots, self.now);
+                    self.asked.extend(asked);
+                }
+            }
+            WAIT => {
+                self.now = self.now.saturating_add(Duration::from_millis(600));
+                self.machine.handle_timeout(self.now);
+                self.look();
+                let next = self.machine.poll_timeout();
+                assert!(next.is_none_or(|next| next > self.now), "a deadline that does not pass");
+            }
+            CHANGE => {
+                self.machine.tools_changed(self.now);
+                let _ = self.machine.resource_updated("x:y", self.now);
+            }
+            _ => self.write(),
+        }
+        self.look();
+    }
+
+    fn write(&mut self) {
+        while !self.machine.transmit().is_empty() {
+            self.written.extend_from_slice(self.machine.transmit());
+            let len = self.machine.transmit().len();
+            self.machine.handle_written(len, self.now);
+        }
+    }
+
+    fn end(&mut self) {
+        self.machine.handle_eof(self.now);
+        self.look();
+        while !self.open.is_empty() {
+            self.write();
+            self.look();
+            if !self.open.is_empty() {
+                self.answer(0, &Reply::Error(ErrorObject::new(1, "the end")));
+                self.look();
+            }
+        }
+        for _ in 0..4 {
+            self.write();
+            self.look();
+            self.now = self.now.saturating_add(Duration::from_secs(10));
+            self.machine.handle_timeout(self.now);
+            self.look();
+        }
+        assert!(self.closed, "it never ends");
+        assert_eq!(self.machine.poll_timeout(), None);
+        assert!(self.asked.is_empty(), "a question without an end");
+        assert_eq!(self.reported, self.answered + self.cancelled, "one of both for each");
+        assert!(self.written.is_empty() || self.written.ends_with(b"\n"));
+        for line in self.written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let message = jsonrpc::parse(Bytes::copy_from_slice(line), MAX_DEPTH);
+            let is_ours = matches!(
+                &message,
+                Ok(Message::Result { .. }
+                    | Message::Error { .. }
+                    | Message::Notification { .. }
+                    | Message::Request { .. })
+            );
+            assert!(is_ours, "{}: {message:?}", String::from_utf8_lossy(line));
+        }
+    }
+}
