@@ -91,8 +91,9 @@ impl ServerOptions {
     /// Whatever `sink` does, no call fails or waits for it. One that panics loses that record
     /// ([`RecordStats::failed`](crate::RecordStats::failed)); while one does not return, the newest
     /// [`max_records`](Bindings::max_records) wait and the oldest are lost
-    /// ([`RecordStats::lost`](crate::RecordStats::lost)). When [`serve_stdio`](crate::Server::serve_stdio) ends, and when
-    /// the server itself does, what waits is given out for a second at most.
+    /// ([`RecordStats::lost`](crate::RecordStats::lost)). When a
+    /// [`serve_stdio`](crate::Server::serve_stdio) or one of its kind returns, and when the server itself is dropped, what
+    /// waits is given out for a second at most.
     #[must_use]
     pub fn with_records(self, mut sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
         self.with_sink(Box::new(move |record, at| {

@@ -14,6 +14,7 @@ mod ends;
 mod errors;
 mod flow;
 mod governed;
+mod halts;
 mod hostile;
 mod input;
 mod parent;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
                 errors::trials(),
                 flow::trials(),
                 governed::trials(),
+                halts::trials(),
                 hostile::trials(),
                 input::trials(),
                 processes::trials(),
