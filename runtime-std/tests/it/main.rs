@@ -17,6 +17,7 @@ mod governed;
 mod halts;
 mod hostile;
 mod input;
+mod listening;
 mod parent;
 mod peer;
 mod processes;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
                 halts::trials(),
                 hostile::trials(),
                 input::trials(),
+                listening::trials(),
                 processes::trials(),
                 serving::trials(),
                 sharing::trials(),

@@ -58,11 +58,28 @@ impl Lines {
         self.0.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout)
     }
 
+    /// As [`answer`](Self::answer), if there is one already.
+    pub(crate) fn try_answer(&self) -> Option<(u64, String)> {
+        self.0.try_recv().ok().map(|line| Self::read(&raw(&line)))
+    }
+
+    /// As [`answer`](Self::answer); none at the end.
+    pub(crate) fn until_end(&self) -> Option<(u64, String)> {
+        match self.0.recv_timeout(LONG) {
+            Ok(line) => Some(Self::read(&raw(&line))),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("neither a message nor the end"),
+        }
+    }
+
     /// The id of the next message, and the text of its result if it has one.
     pub(crate) fn answer(&self) -> (u64, String) {
-        let message = self.next();
+        Self::read(&self.next())
+    }
+
+    fn read(message: &RawJson) -> (u64, String) {
         let id = message.view().get("id").and_then(JsonRef::as_u64);
-        (id.unwrap_or_else(|| panic!("{}", message.as_str())), text(&message))
+        (id.unwrap_or_else(|| panic!("{}", message.as_str())), text(message))
     }
 }
 
