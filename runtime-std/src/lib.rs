@@ -42,6 +42,7 @@
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;
+pub use sanswire::mcp::types::elicited::Elicited;
 
 mod asking;
 mod calls;

@@ -208,10 +208,7 @@ impl Call<'_> {
     ///
     /// Spec: MCP 2025-06-18 and later, client/elicitation.
     pub fn elicit(&self, key: &str, message: &str, form: &Schema) -> Result<Elicited, AskError> {
-        let params = RawJson::object(|w| {
-            w.string("mode", "form").string("message", message).raw("requestedSchema", form.to_json().view());
-        });
-        self.ask_person(key, &InputRequest { kind: InputKind::ElicitForm, params: Some(params) })
+        self.ask_person(key, &form.form(message))
     }
 
     /// Asks a person to open an address, where they give what no client should see, and says whether they agreed; that
