@@ -24,6 +24,7 @@ pub(crate) type Source = OwnedFd;
 pub(crate) struct Input {
     /// One read may bring more than [`MAX_READ_BYTES`]: then it has to be kept short by other means.
     deep: bool,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux makes a pipe deeper"))]
     pipe: bool,
     /// A socket that may be blocking, for others share it: each read says that it must not wait.
     shared: bool,
