@@ -33,9 +33,14 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     match cli.verb {
-        Verb::DemoServer => {
-            demo::run();
-            return ExitCode::SUCCESS;
+        Verb::DemoServer(demo) => {
+            return demo.run().map_or_else(
+                |failure| {
+                    output::report(&failure, cli.common.json, cli.common.quiet);
+                    ExitCode::from(failure.status)
+                },
+                |()| ExitCode::SUCCESS,
+            );
         }
         Verb::Completions { shell } => {
             let mut script = Vec::new();

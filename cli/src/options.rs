@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sanswire::mcp::Revision;
 
+use crate::demo::Demo;
+
 /// List, inspect and call the tools of Model Context Protocol servers.
 #[derive(Debug, Parser)]
 #[command(name = "sanswire", version, after_help = EXIT_CODES)]
@@ -168,8 +170,8 @@ pub(crate) enum Verb {
         #[command(flatten)]
         reach: Reach,
     },
-    /// Serve the built-in demo tools on standard input and output
-    DemoServer,
+    /// Serve the built-in demo tools, on standard input and output if nothing else is said
+    DemoServer(Demo),
     /// Print a script that completes the command line in a shell
     Completions {
         /// Which shell

@@ -1,144 +1,96 @@
 //! The built-in server: something to list, inspect and call before anything is configured.
 //!
-//! Small, and whole: both eras on one stream, tools that are quick, slow, failing and asking, resources, a
-//! template, a prompt, completion, progress, cancellation. Standard input and output are the wire.
+//! Small, and whole: both eras, tools that are quick, slow, failing, asking and changing what is listed, resources, a
+//! template, a prompt, completion, progress, cancellation, log messages.
 
-mod ask;
-mod catalog;
-mod exchange;
-mod requests;
-mod running;
+mod resources;
 mod tools;
-mod wire;
 
-use std::io::{self, Read as _};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-use sanswire::frame::{Frame, LineDecoder};
-use sanswire::jsonrpc::{self, Message};
-use sanswire::mcp::{Revision, codes};
+use clap::Args;
+use sanswire::waist::{Bindings, Grant};
+use sanswire_std::{BuildError, Server};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-use running::Running;
-use wire::Wire;
+use crate::failure::{Failure, status};
+use crate::output;
 
-/// The longest line that is taken.
-const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// How deep JSON may nest.
-const MAX_DEPTH: u16 = 128;
-/// How long calls may go on once the input is over.
-const DRAIN: Duration = Duration::from_millis(1500);
-
-/// The name and version that it gives itself.
+/// The name that it gives itself.
 const NAME: &str = "sanswire-demo";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// One conversation.
-struct Server {
-    wire: Wire,
-    running: Running,
-    session: Mutex<Session>,
+/// How the demo server is started.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Demo {
+    /// Let this tool be called, and deny all that are not named so; may be repeated. They are listed all the same
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+    /// Serve all who connect to this address instead
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "unix")]
+    tcp: Option<String>,
+    /// Serve all who connect to the Unix socket at PATH instead
+    #[arg(long, value_name = "PATH")]
+    unix: Option<PathBuf>,
 }
 
-/// What `initialize` leaves behind; a modern request never reads it.
-#[derive(Clone, Copy, Default)]
-struct Session {
-    revision: Option<Revision>,
-    elicitation: bool,
-}
-
-impl Server {
-    fn session(&self) -> Session {
-        *self.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn set_session(&self, session: Session) {
-        *self.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = session;
-    }
-}
-
-/// Serves until standard input ends or nobody reads standard output any more.
-pub(crate) fn run() {
-    let server = Arc::new(Server {
-        wire: Wire::default(),
-        running: Running::default(),
-        session: Mutex::new(Session::default()),
-    });
-    let mut decoder = LineDecoder::new(MAX_MESSAGE_BYTES);
-    let mut input = io::stdin().lock();
-    let mut block = vec![0; 16 * 1024];
-    while !server.wire.is_broken() {
-        let n = match input.read(&mut block) {
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => 0,
-        };
-        let mut rest = block.get(..n).unwrap_or_default();
-        while !rest.is_empty() {
-            let buffer = decoder.read_buffer();
-            let room = (buffer.capacity() - buffer.len()).min(rest.len());
-            let (now, later) = rest.split_at(room);
-            buffer.extend_from_slice(now);
-            rest = later;
-            decoder.handle_read();
-            take_frames(&server, &mut decoder);
-        }
-        if n == 0 {
-            decoder.handle_eof();
-            take_frames(&server, &mut decoder);
-            break;
-        }
-    }
-    server.running.drain(DRAIN);
-}
-
-fn take_frames(server: &Arc<Server>, decoder: &mut LineDecoder) {
-    while let Some(frame) = decoder.poll_frame() {
-        match frame {
-            Frame::Message(line) => take_line(server, line),
-            Frame::TooLong { id, has_method: true, .. } => server.wire.send(|out| {
-                jsonrpc::write_error(
-                    out,
-                    id.as_ref(),
-                    codes::INVALID_REQUEST,
-                    "the message is longer than 16 MiB",
-                    None,
-                );
-            }),
-            Frame::TooLong { .. } => {}
-        }
-    }
-}
-
-fn take_line(server: &Arc<Server>, line: Bytes) {
-    match jsonrpc::parse(line, MAX_DEPTH) {
-        Ok(Message::Request { id, method, params }) => {
-            requests::take(server, id, method.as_str(), params);
-        }
-        Ok(Message::Notification { method, params }) => {
-            if method == *"notifications/cancelled"
-                && let Some(id) = params.as_ref().and_then(|params| params.view().get("requestId"))
-                && let Ok(id) = jsonrpc::RequestId::parse(id)
-            {
-                server.running.cancel(&id);
+impl Demo {
+    /// Serves until standard input ends or, where it listens, until a signal comes.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let server = self.server().map_err(|error| failed(&error))?;
+        end_on_signal(&server);
+        match (&self.tcp, &self.unix) {
+            (Some(address), _) => {
+                let listener = TcpListener::bind(address).map_err(|error| unbound(address, &error))?;
+                let address = listener.local_addr().map_err(|error| unbound(address, &error))?;
+                output::complain(&format!("listening on {address}"));
+                server.serve_tcp(listener)
             }
+            (None, Some(path)) => return serve_unix(&server, path),
+            (None, None) => server.serve_stdio(),
         }
-        Ok(Message::Result { id, result }) => server.running.answer(&id, Ok(result)),
-        Ok(Message::Error { id: Some(id), error }) => server.running.answer(&id, Err(error)),
-        Ok(Message::Error { id: None, .. }) => {}
-        // A broken notification is never answered; neither is a broken answer.
-        Err(fault) if fault.has_method && !fault.has_id => {}
-        Err(fault) => {
-            let code = match fault.kind {
-                jsonrpc::FaultKind::NotUtf8
-                | jsonrpc::FaultKind::TooDeep
-                | jsonrpc::FaultKind::NotJson(_) => codes::PARSE_ERROR,
-                _ => codes::INVALID_REQUEST,
-            };
-            server.wire.send(|out| {
-                jsonrpc::write_error(out, fault.id.as_ref(), code, &fault.to_string(), None);
-            });
-        }
+        .map_err(|error| failed(&error))
     }
+
+    fn server(&self) -> Result<Server, BuildError> {
+        let builder = Server::builder(NAME, env!("CARGO_PKG_VERSION")).logging();
+        let mut bindings = Bindings::default();
+        bindings.grant =
+            (!self.allow.is_empty()).then(|| Grant::of(self.allow.iter().map(String::as_str)).into());
+        resources::offer(tools::offer(builder.waist(bindings))).build()
+    }
+}
+
+/// The first signal lets what is under way finish, the second does not. Without the thread they end the program at once.
+fn end_on_signal(server: &Server) {
+    let stopper = server.stopper();
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    let stop = move || signals.forever().for_each(|_| stopper.stop());
+    drop(std::thread::Builder::new().name("signals".into()).spawn(stop));
+}
+
+#[cfg(all(unix, not(sanswire_plain)))]
+fn serve_unix(server: &Server, path: &Path) -> Result<(), Failure> {
+    let shown = path.display().to_string();
+    let listener = std::os::unix::net::UnixListener::bind(path).map_err(|error| unbound(&shown, &error))?;
+    output::complain(&format!("listening on {shown}"));
+    let served = server.serve_unix(listener).map_err(|error| failed(&error));
+    // Whoever comes later is to find nobody, not a file.
+    drop(std::fs::remove_file(path));
+    served
+}
+
+#[cfg(not(all(unix, not(sanswire_plain))))]
+fn serve_unix(_: &Server, _: &Path) -> Result<(), Failure> {
+    Err(Failure::usage("this system has no Unix sockets").hint("use --tcp"))
+}
+
+fn failed(error: &dyn std::error::Error) -> Failure {
+    Failure::new(status::OTHER, "demo", error.to_string())
+}
+
+fn unbound(address: &str, error: &std::io::Error) -> Failure {
+    Failure::new(status::OTHER, "demo", format!("{address} cannot be listened on: {error}"))
+        .hint("name another; with port 0 the system picks one that is free")
 }

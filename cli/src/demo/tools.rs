@@ -2,141 +2,188 @@
 
 use std::time::Duration;
 
-use sanswire::jsonrpc::{self, ArrayWriter, JsonRef, RawJson};
-use sanswire::mcp::codes;
+use sanswire::jsonrpc::RawJson;
+use sanswire::limits::Limits;
+use sanswire::mcp::types::elicited::Elicited;
+use sanswire::mcp::types::log::LogLevel;
+use sanswire_std::{Builder, Call, Content, Schema, Tool, ToolError};
 
-use super::exchange::Exchange;
-use super::running::Refused;
-use super::{ask, catalog};
-use crate::json::{member, object, text};
+use super::resources::{COUNTER, DISC_PNG, count};
+use crate::json::{object, text};
 
-/// Answers `tools/call`: quick tools at once, slow ones from a thread of their own.
-pub(super) fn call(call: Exchange) {
-    let none = RawJson::empty_object();
-    let arguments = member(call.params.view(), "arguments").unwrap_or_else(|| none.view());
-    match call.text("name").as_deref() {
-        Some("echo") => match text(arguments, "text") {
-            Some(text) => say(&call, &text, false),
-            None => say(&call, "text is missing, or no text", true),
-        },
-        Some("add") => add(&call, arguments),
-        Some("image") => call.result(|w| {
-            w.array("content", |w| {
-                w.object(|w| {
-                    w.string("type", "image")
-                        .string("mimeType", "image/png")
-                        .string("data", catalog::DISC_PNG);
-                });
-            });
-        }),
-        Some("fail") => {
-            let message = text(arguments, "message");
-            say(&call, message.as_deref().unwrap_or("This tool always fails."), true);
-        }
-        Some("slow") => beside(call, slow),
-        Some("ask") => ask::begin(call),
-        _ => call.error(codes::INVALID_PARAMS, "no such tool", None),
+/// What a result needs around its text.
+const AROUND: usize = 4096;
+
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+pub(super) fn offer(builder: Builder) -> Builder {
+    let sum = Schema::object().property("sum", Schema::number());
+    let seconds = Schema::number().description("How long.").minimum(0).maximum(3600);
+    let steps = Schema::integer().description("In how many steps.").minimum(1).maximum(1000);
+    builder
+        .tool(
+            "echo",
+            quiet("Echo", "Gives the text back.").string("text", "What to give back."),
+            |(), call| call.argument::<String>("text"),
+        )
+        .tool(
+            "add",
+            quiet("Add", "Adds two numbers.").number("a", "One.").number("b", "The other.").output(&sum),
+            add,
+        )
+        .tool(
+            "slow",
+            quiet("Slow", "Takes its time, and reports progress meanwhile. Can be cancelled.")
+                .argument("seconds", seconds)
+                .argument("steps", steps.with("default", number(10)))
+                .optional(),
+            slow,
+        )
+        .tool("image", quiet("Image", "Gives a small picture: a red disc."), |(), _| {
+            Ok(Content::new().image("image/png", DISC_PNG))
+        })
+        .tool(
+            "fail",
+            quiet("Fail", "Fails, as a tool does: with a result that says so.")
+                .string("message", "What to say.")
+                .optional(),
+            |(), call| {
+                let message: Option<String> = call.argument("message")?;
+                Err::<(), _>(ToolError::new(message.as_deref().unwrap_or("This tool always fails.")))
+            },
+        )
+        .tool(
+            "ask",
+            quiet("Ask", "Asks for a name before it answers.").string("question", "What to ask.").optional(),
+            ask,
+        )
+        .tool(
+            "big",
+            quiet("Big", "Gives a text of that many bytes.")
+                .argument("bytes", Schema::integer().description("How many.").minimum(0)),
+            big,
+        )
+        .tool(
+            "structured",
+            quiet("Structured", "Gives a nested structured result.").output(&nested()),
+            |(), _| Ok(RawJson::parse_str(NESTED)?),
+        )
+        .tool(
+            "log",
+            quiet("Log", "Sends a log message.")
+                .choice("level", "How serious it is.", &LEVELS)
+                .string("message", "What to say."),
+            log,
+        )
+        .tool(
+            "count",
+            changing("Count", "Counts one further, which changes the resource demo://counter."),
+            |(), call| {
+                let counted = count();
+                call.server().resource_updated(COUNTER);
+                Ok(counted.to_string())
+            },
+        )
+        .tool(
+            "toggle",
+            changing("Toggle", "Adds the tool extra to what is listed, or takes it away."),
+            toggle,
+        )
+}
+
+/// A tool that changes nothing.
+fn quiet(title: &str, description: &str) -> Tool {
+    Tool::new(description).title(title).read_only().open_world(false)
+}
+
+/// A tool that changes this server, and nothing else.
+fn changing(title: &str, description: &str) -> Tool {
+    Tool::new(description).title(title).destructive(false).open_world(false)
+}
+
+fn number(value: u64) -> RawJson {
+    RawJson::serialize(&value).unwrap_or_else(|_| RawJson::null())
+}
+
+/// Whole numbers stay whole.
+fn add((): (), call: &Call<'_>) -> Result<RawJson, ToolError> {
+    let whole = call.argument::<i64>("a").ok().zip(call.argument::<i64>("b").ok());
+    if let Some(sum) = whole.and_then(|(a, b)| a.checked_add(b)) {
+        return Ok(object(|w| {
+            w.i64("sum", sum);
+        }));
     }
+    let (a, b): (f64, f64) = (call.argument("a")?, call.argument("b")?);
+    Ok(object(|w| {
+        w.f64("sum", a + b);
+    }))
 }
 
-/// A result of one text.
-pub(super) fn say(call: &Exchange, text: &str, failed: bool) {
-    call.result(|w| {
-        w.array("content", |w| text_block(w, text));
-        if failed {
-            w.bool("isError", true);
-        }
-    });
-}
-
-fn text_block(w: &mut ArrayWriter<'_>, text: &str) {
-    w.object(|w| {
-        w.string("type", "text").string("text", text);
-    });
-}
-
-fn add(call: &Exchange, arguments: JsonRef<'_>) {
-    let number = |name| arguments.get(name).filter(|number| number.as_f64().is_some());
-    let (Some(a), Some(b)) = (number("a"), number("b")) else {
-        return say(call, "a and b must be numbers", true);
-    };
-    let whole = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| a.checked_add(b));
-    let sum = object(|w| {
-        match whole {
-            Some(sum) => w.i64("sum", sum),
-            None => w.f64("sum", a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default()),
-        };
-    });
-    call.result(|w| {
-        w.array("content", |w| text_block(w, sum.as_str()));
-        w.raw("structuredContent", sum.view());
-    });
-}
-
-/// Runs a call on a thread of its own. Whether it is answered at the end is decided by whether it was cancelled.
-pub(super) fn beside(call: Exchange, work: fn(&Exchange) -> Option<String>) {
-    match call.server.running.begin(&call.id) {
-        Ok(()) => {}
-        Err(Refused::IdInUse) => {
-            return call.error(codes::INVALID_REQUEST, "a request with this id is open", None);
-        }
-        Err(Refused::TooMany) => return call.error(codes::INTERNAL_ERROR, "too many calls at once", None),
-    }
-    // Whoever gets no thread is served in line.
-    let call = std::sync::Arc::new(call);
-    let own = std::sync::Arc::clone(&call);
-    let run = move |call: &Exchange| {
-        let said = work(call);
-        call.server.running.end(&call.id, || {
-            if let Some(said) = said {
-                say(call, &said, false);
-            }
-        });
-    };
-    if std::thread::Builder::new().spawn(move || run(&own)).is_err() {
-        run(&call);
-    }
-}
-
-fn slow(call: &Exchange) -> Option<String> {
-    let arguments = member(call.params.view(), "arguments");
-    let number = |name| arguments.and_then(|arguments| arguments.get(name)).and_then(JsonRef::as_f64);
-    let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
-    let steps = arguments
-        .and_then(|arguments| arguments.get("steps"))
-        .and_then(JsonRef::as_u64)
-        .unwrap_or(10)
-        .clamp(1, 1000);
-    let token = call.progress_token();
-    let step = Duration::from_secs_f64(seconds / steps as f64);
+fn slow((): (), call: &Call<'_>) -> Result<String, ToolError> {
+    let seconds = call.argument::<f64>("seconds")?.clamp(0.0, 3600.0);
+    let steps = call.argument::<Option<u32>>("steps")?.unwrap_or(10).clamp(1, 1000);
+    let step = Duration::from_secs_f64(seconds / f64::from(steps));
     for done in 1..=steps {
-        if call.server.running.sleep(&call.id, step) {
-            return None;
+        if call.sleep(step) {
+            return Err(ToolError::new("cancelled"));
         }
-        let Some(token) = token.as_ref().filter(|_| done < steps) else { continue };
-        call.server.wire.send(|out| {
-            jsonrpc::write_notification(out, "notifications/progress", |params| {
-                params.object(|w| {
-                    w.id("progressToken", token)
-                        .u64("progress", done)
-                        .u64("total", steps)
-                        .string("message", &format!("step {done} of {steps}"));
-                });
-            });
-        });
+        if done < steps {
+            let message = format!("step {done} of {steps}");
+            call.progress(done.into(), Some(steps.into()), Some(&message));
+        }
     }
-    Some(format!("Took {seconds} s in {steps} steps."))
+    Ok(format!("Took {seconds} s in {steps} steps."))
 }
 
-/// What the client answered to a form: the name, or what to say instead.
-pub(super) fn greeting(answer: &RawJson) -> String {
-    let answer = answer.view();
-    match text(answer, "action").as_deref() {
-        Some("accept") => {
-            let name = member(answer, "content").and_then(|content| text(content, "name"));
-            format!("Hello, {}!", name.as_deref().unwrap_or("whoever you are"))
+fn ask((): (), call: &Call<'_>) -> Result<String, ToolError> {
+    let question: Option<String> = call.argument("question")?;
+    let form = Schema::object().property("name", Schema::string().title("Name").max_length(100));
+    let question = question.as_deref().unwrap_or("What is your name?");
+    Ok(match call.elicit("name", question, &form)? {
+        Elicited::Accepted(content) => {
+            format!("Hello, {}!", text(content.view(), "name").unwrap_or_default())
         }
-        Some("decline") => "You would rather not say.".into(),
-        _ => "You did not answer.".into(),
+        Elicited::Declined => "You would rather not say.".into(),
+        Elicited::Cancelled => "You did not answer.".into(),
+    })
+}
+
+fn big((): (), call: &Call<'_>) -> Result<String, ToolError> {
+    let most = Limits::default().max_message_bytes - AROUND;
+    let bytes: usize = call.argument("bytes")?;
+    if bytes > most {
+        return Err(ToolError::new(format!("bytes must be {most} at most: a message holds no more")));
     }
+    let line = "0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXY\u{20}";
+    Ok(line.chars().cycle().take(bytes).collect())
+}
+
+const NESTED: &str = r#"{"name":"demo","tags":["one","two"],"place":{"city":"London","at":[51.5,-0.1]},
+    "nothing":null,"yes":true}"#;
+
+fn nested() -> Schema {
+    let place =
+        Schema::object().property("city", Schema::string()).property("at", Schema::array(&Schema::number()));
+    Schema::object()
+        .property("name", Schema::string())
+        .property("tags", Schema::array(&Schema::string()))
+        .property("place", place)
+}
+
+fn log((): (), call: &Call<'_>) -> Result<&'static str, ToolError> {
+    let (level, message): (String, String) = (call.argument("level")?, call.argument("message")?);
+    let level = LogLevel::named(&level)
+        .ok_or_else(|| ToolError::new(format!("level must be one of {}", LEVELS.join(", "))))?;
+    call.log(level, Some("demo"), &RawJson::serialize(&message)?);
+    Ok("Sent, if you want messages of that level.")
+}
+
+/// What is listed differs from call to call, as it does when a plug-in comes and goes.
+fn toggle((): (), call: &Call<'_>) -> Result<&'static str, ToolError> {
+    let server = call.server();
+    if server.remove_tool("extra") {
+        return Ok("There is no tool extra any more.");
+    }
+    server.add_tool("extra", quiet("Extra", "Is there for a while."), |(), _| Ok("Here I am."))?;
+    Ok("There is a tool extra now.")
 }

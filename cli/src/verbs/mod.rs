@@ -34,7 +34,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Prompt { words, reach } => prompts::get(context, &words, &reach),
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
-        Verb::DemoServer | Verb::Completions { .. } => Ok(0),
+        Verb::DemoServer(_) | Verb::Completions { .. } => Ok(0),
     };
     if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {
         context.warn("the trace is incomplete: not everything could be written");

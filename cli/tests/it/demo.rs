@@ -1,3 +1,8 @@
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::home::{Home, run};
@@ -21,6 +26,70 @@ fn talk_raw(input: &str) -> (std::collections::BTreeMap<String, Value>, Vec<Valu
         }
     }
     (answers, others)
+}
+
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const VERSIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// A demo server that is talked to line by line.
+struct Talk {
+    _home: Home,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+}
+
+impl Talk {
+    fn start(words: &[&str]) -> Self {
+        let home = Home::new();
+        let mut command = home.command(&[&["demo-server"], words].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (read, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                read.send(serde_json::from_str(&line.unwrap()).unwrap()).unwrap();
+            }
+        });
+        Self { _home: home, child, input, lines }
+    }
+
+    fn say(&mut self, line: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn next(&mut self) -> Value {
+        self.lines.recv_timeout(PATIENCE).expect("it says more")
+    }
+
+    /// What has this id; what comes before is passed over.
+    fn answer(&mut self, id: u32) -> Value {
+        loop {
+            let line = self.next();
+            if line["id"] == id && line.get("method").is_none() {
+                return line;
+            }
+        }
+    }
+
+    fn ask(&mut self, id: u32, request: &Value) -> Value {
+        self.say(request);
+        self.answer(id)
+    }
+
+    /// Ends its input, and gives what it still says.
+    fn end(mut self) -> Vec<Value> {
+        drop(self.input.take());
+        assert_eq!(crate::home::wait(&mut self.child), 0);
+        self.lines.iter().collect()
+    }
+}
+
+/// Of a tool's result, the first text.
+fn said(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
 }
 
 fn modern(id: u32, method: &str, mut params: Value) -> Value {
@@ -51,14 +120,14 @@ fn it_serves_both_eras_on_one_stream() {
         json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}),
     ]);
     assert_eq!(others, Vec::<Value>::new());
-    assert_eq!(answers["10"]["result"]["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(answers["10"]["result"]["supportedVersions"], json!(VERSIONS));
     assert_eq!(answers["1"]["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answers["2"]["result"]["resultType"], Value::Null);
     assert_eq!(answers["11"]["result"]["resultType"], "complete");
     assert_eq!(answers["11"]["result"]["content"][0]["text"], "hi");
     assert_eq!(answers["3"]["result"]["content"][0]["text"], "ho");
     assert_eq!(answers["12"]["error"]["code"], -32601);
-    assert_eq!(answers["4"]["error"]["code"], -32602);
+    assert_eq!(answers["4"]["error"]["code"], -32601);
     assert_eq!(answers["5"]["result"], json!({}));
 }
 
@@ -70,9 +139,9 @@ fn versions_and_capabilities_are_checked_by_request() {
     none["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     let (answers, _) = talk(&[other, none, json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})]);
     assert_eq!(answers["1"]["error"]["code"], -32022);
-    assert_eq!(answers["1"]["error"]["data"]["supported"], json!(["2026-07-28"]));
+    assert_eq!(answers["1"]["error"]["data"]["supported"], json!(VERSIONS));
     assert_eq!(answers["2"]["error"]["code"], -32021);
-    assert_eq!(answers["3"]["error"]["code"], -32600);
+    assert_eq!(answers["3"]["error"]["code"], -32602);
     let (answers, _) = talk(&[initialize("1999-01-01")]);
     assert_eq!(answers["1"]["result"]["protocolVersion"], "2025-11-25");
 }
@@ -111,55 +180,158 @@ fn b_01_lines_that_are_no_message_end_nothing() {
 
 #[test]
 fn ask_asks_in_the_way_of_the_era() {
-    let (answers, others) = talk(&[
-        modern(1, "tools/call", json!({"name": "ask"})),
-        modern(
-            2,
-            "tools/call",
-            json!({"name": "ask", "inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}}}),
-        ),
-        modern(3, "tools/call", json!({"name": "ask", "inputResponses": {"name": {"action": "decline"}}})),
-    ]);
-    assert_eq!(answers["1"]["result"]["resultType"], "input_required");
-    assert_eq!(answers["1"]["result"]["inputRequests"]["name"]["method"], "elicitation/create");
-    assert_eq!(answers["2"]["result"]["content"][0]["text"], "Hello, Ada!");
-    assert_eq!(answers["3"]["result"]["content"][0]["text"], "You would rather not say.");
-    assert!(others.is_empty());
+    let mut talk = Talk::start(&[]);
+    let asked = talk.ask(1, &modern(1, "tools/call", json!({"name": "ask"})));
+    assert_eq!(asked["result"]["resultType"], "input_required");
+    assert_eq!(asked["result"]["inputRequests"]["name"]["method"], "elicitation/create");
+    let answered = |answer: Value| {
+        let state = &asked["result"]["requestState"];
+        json!({"name": "ask", "requestState": state, "inputResponses": {"name": answer}})
+    };
+    for (id, answer, greeting) in [
+        (2, json!({"action": "accept", "content": {"name": "Ada"}}), "Hello, Ada!"),
+        (3, json!({"action": "decline"}), "You would rather not say."),
+        (4, json!({"action": "cancel"}), "You did not answer."),
+    ] {
+        let answer = talk.ask(id, &modern(id, "tools/call", answered(answer)));
+        assert_eq!(said(&answer), greeting);
+    }
+    assert_eq!(talk.end(), Vec::<Value>::new());
 }
 
 #[test]
 fn in_a_session_ask_sends_a_request_of_its_own_and_waits() {
-    use std::io::{BufRead as _, BufReader, Write as _};
-    use std::process::Stdio;
-    let home = Home::new();
-    let mut child =
-        home.command(&["demo-server"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap())
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask"}});
-    writeln!(input, "{}\n{call}", initialize("2025-11-25")).unwrap();
-    assert_eq!(lines.next().unwrap()["id"], 1);
-    let question = lines.next().unwrap();
+    let mut talk = Talk::start(&[]);
+    talk.ask(1, &initialize("2025-11-25"));
+    talk.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    talk.say(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask"}}));
+    let question = talk.next();
     assert_eq!(question["method"], "elicitation/create");
     let content = json!({"action": "accept", "content": {"name": "Ada"}});
-    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": question["id"], "result": content})).unwrap();
-    assert_eq!(lines.next().unwrap()["result"]["content"][0]["text"], "Hello, Ada!");
+    talk.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
+    assert_eq!(said(&talk.answer(2)), "Hello, Ada!");
     // A question that nobody will answer any more.
-    let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask"}});
-    writeln!(input, "{call}").unwrap();
-    drop(input);
-    let said = lines.find(|line| line["id"] == 3).unwrap();
-    assert_eq!(said["result"]["content"][0]["text"], "The client could not ask: its input is over.");
-    assert_eq!(crate::home::wait(&mut child), 0);
+    talk.say(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask"}}));
+    assert_eq!(talk.next()["method"], "elicitation/create");
+    let last = talk.end();
+    let failed = last.iter().find(|line| line["id"] == 3).expect("an answer");
+    assert_eq!(failed["result"]["isError"], true);
+    assert_eq!(said(failed), "the connection ended before the answer came");
 }
 
 #[test]
-fn a_subscription_is_acknowledged() {
+fn a_subscription_is_acknowledged_and_ends_with_the_input() {
     let (answers, others) =
         talk(&[modern(7, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))]);
-    assert!(answers.is_empty());
     assert_eq!(others[0]["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(others[0]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+    assert_eq!(answers["7"]["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+}
+
+#[test]
+fn tools_give_what_they_say() {
+    let mut talk = Talk::start(&[]);
+    let mut id = 0;
+    let mut call = |name: &str, arguments: Value| {
+        id += 1;
+        talk.ask(id, &modern(id, "tools/call", json!({"name": name, "arguments": arguments})))
+    };
+    assert_eq!(
+        call("add", json!({"a": 2, "b": 40}))["result"]["structuredContent"].to_string(),
+        r#"{"sum":42}"#
+    );
+    assert_eq!(call("add", json!({"a": 0.5, "b": 1}))["result"]["structuredContent"], json!({"sum": 1.5}));
+    let big = i64::MAX;
+    assert_eq!(
+        call("add", json!({"a": big, "b": big}))["result"]["structuredContent"]["sum"],
+        2.0 * big as f64
+    );
+    let refused = call("add", json!({"a": "2", "b": 40}));
+    assert_eq!(refused["result"]["isError"], true);
+    assert!(said(&refused).contains("a must be a number"), "{refused}");
+    assert_eq!(said(&call("big", json!({"bytes": 70_000}))).len(), 70_000);
+    assert!(said(&call("big", json!({"bytes": 1 << 24}))).contains("at most"));
+    let structured = call("structured", json!({}));
+    assert_eq!(structured["result"]["structuredContent"]["place"]["city"], "London");
+    assert_eq!(call("image", json!({}))["result"]["content"][0]["mimeType"], "image/png");
+    let failed = call("fail", json!({"message": "no"}));
+    assert_eq!((said(&failed), &failed["result"]["isError"]), ("no", &true.into()));
+    assert_eq!(said(&call("fail", json!({}))), "This tool always fails.");
+    assert_eq!(call("nope", json!({}))["error"]["code"], -32602);
+}
+
+#[test]
+fn what_changes_is_told_to_who_listens() {
+    let mut talk = Talk::start(&[]);
+    let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["demo://counter"]});
+    talk.say(&modern(9, "subscriptions/listen", json!({"notifications": wanted})));
+    assert_eq!(talk.next()["method"], "notifications/subscriptions/acknowledged");
+    let names = |list: &Value| {
+        let tools = list["result"]["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    talk.say(&modern(1, "tools/call", json!({"name": "toggle"})));
+    let mut told = [talk.next(), talk.next()];
+    told.sort_by_key(|line| line.get("method").is_some());
+    assert_eq!(said(&told[0]), "There is a tool extra now.");
+    assert_eq!(told[1]["method"], "notifications/tools/list_changed");
+    assert!(names(&talk.ask(2, &modern(2, "tools/list", json!({})))).contains(&"extra".into()));
+    assert_eq!(said(&talk.ask(3, &modern(3, "tools/call", json!({"name": "extra"})))), "Here I am.");
+    talk.say(&modern(4, "tools/call", json!({"name": "toggle"})));
+    let mut told = [talk.next(), talk.next()];
+    told.sort_by_key(|line| line.get("method").is_some());
+    assert_eq!(told[1]["method"], "notifications/tools/list_changed");
+    assert!(!names(&talk.ask(5, &modern(5, "tools/list", json!({})))).contains(&"extra".into()));
+    assert_eq!(talk.ask(6, &modern(6, "tools/call", json!({"name": "extra"})))["error"]["code"], -32602);
+    talk.say(&modern(7, "tools/call", json!({"name": "count"})));
+    let mut told = [talk.next(), talk.next()];
+    told.sort_by_key(|line| line.get("method").is_some());
+    assert_eq!((said(&told[0]), &told[1]["method"]), ("1", &"notifications/resources/updated".into()));
+    let read = talk.ask(8, &modern(8, "resources/read", json!({"uri": "demo://counter"})));
+    assert_eq!(read["result"]["contents"][0]["text"], "1");
+}
+
+#[test]
+fn log_messages_are_sent_to_who_wants_them() {
+    let mut talk = Talk::start(&[]);
+    let log = |id, level: &str, least: &str| {
+        let arguments = json!({"level": level, "message": "hi"});
+        let mut call = modern(id, "tools/call", json!({"name": "log", "arguments": arguments}));
+        call["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!(least);
+        call
+    };
+    talk.say(&log(1, "warning", "info"));
+    let message = talk.next();
+    assert_eq!(message["method"], "notifications/message");
+    assert_eq!((&message["params"]["level"], &message["params"]["data"]), (&"warning".into(), &"hi".into()));
+    talk.answer(1);
+    talk.say(&log(2, "debug", "info"));
+    assert_eq!(talk.next()["id"], 2, "nothing below the level");
+    assert_eq!(talk.ask(3, &log(3, "loud", "info"))["result"]["isError"], true);
+}
+
+#[test]
+fn what_is_not_granted_is_listed_and_denied() {
+    // H-183
+    let mut talk = Talk::start(&["--allow", "echo", "--allow", "add"]);
+    let listed = talk.ask(1, &modern(1, "tools/list", json!({})));
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 11);
+    let echo = json!({"name": "echo", "arguments": {"text": "hi"}});
+    assert_eq!(said(&talk.ask(2, &modern(2, "tools/call", echo))), "hi");
+    let denied = talk.ask(3, &modern(3, "tools/call", json!({"name": "image"})));
+    assert_eq!(denied["result"]["isError"], true);
+    assert!(said(&denied).contains("grant"), "{denied}");
+    let read = talk.ask(4, &modern(4, "resources/read", json!({"uri": "demo://readme"})));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().starts_with("# demo"));
+}
+
+#[test]
+fn a_signal_lets_what_is_under_way_finish() {
+    let mut talk = Talk::start(&[]);
+    talk.say(&modern(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 0.5, "steps": 2}})));
+    assert_eq!(talk.next()["method"], "notifications/progress");
+    let id = talk.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(said(&talk.answer(1)), "Took 0.5 s in 2 steps.");
+    assert_eq!(crate::home::wait(&mut talk.child), 0);
 }

@@ -37,7 +37,7 @@ fn a_good_server_works_without_remarks() {
     let report = home.run(&["doctor", "demo", "--json"]).json();
     assert_eq!(
         (&report["works"], &report["era"], &report["tools"]),
-        (&true.into(), &"modern".into(), &6.into())
+        (&true.into(), &"modern".into(), &11.into())
     );
     let shown = home.run(&["doctor"]).ok();
     assert!(shown.contains("in short     it works\n"), "{shown}");

@@ -1,3 +1,6 @@
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use crate::home::Home;
 
 #[test]
@@ -104,6 +107,34 @@ fn a_server_that_listens_is_dialled() {
     assert_eq!(home.run(&["tools", "--unix", "nowhere"]).status, 4);
     assert_eq!(home.run(&["tools", "--unix", "socket", "--", "true"]).status, 1);
     assert_eq!(home.run(&["tools", "demo", "--unix", "socket"]).status, 1);
+}
+
+#[test]
+fn the_demo_server_listens_and_ends_on_a_signal() {
+    let home = Home::new();
+    let served = |words: &[&str]| {
+        let mut server =
+            home.command(&[&["demo-server"], words].concat()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(server.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        (server, said.trim().strip_prefix("listening on ").expect(&said).to_owned())
+    };
+    let end = |mut server: Child, name: &str| {
+        let killed = Command::new("kill").args([name, &server.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(crate::home::wait(&mut server), 0);
+    };
+    let (tcp, address) = served(&["--tcp", "127.0.0.1:0"]);
+    let (unix, path) = served(&["--unix", "listens", "--allow", "echo"]);
+    assert_eq!(home.run(&["call", "echo", "text=hi", "--tcp", &address]).ok(), "hi\n");
+    assert_eq!(home.run(&["call", "echo", "text=ho", "--unix", &path]).ok(), "ho\n");
+    assert_eq!(home.run(&["call", "image", "--unix", &path]).status, 5);
+    let taken = home.run(&["demo-server", "--tcp", &address]);
+    assert!(taken.status == 1 && taken.stderr.contains("cannot be listened on"), "{taken:?}");
+    end(tcp, "-TERM");
+    end(unix, "-INT");
+    assert!(!home.path.join("work/listens").exists());
+    assert_eq!(home.run(&["tools", "--tcp", &address]).status, 4);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
     }
     let ran = home.run(&["call", "demo/ask"]);
     assert_eq!(ran.status, 5);
-    assert!(ran.stderr.contains("takes none"), "{ran:?}");
+    assert!(ran.stderr.contains("a capability that the request did not declare"), "{ran:?}");
 }
 
 /// The `script` program of util-linux, which runs a command on a terminal.
