@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use sanswire_std::sanswire::client::{Outcome, Start};
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
-use sanswire_std::sanswire::mcp::Revision;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_std::sanswire::mcp::types::elicited::Elicited;
 use sanswire_std::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
+use sanswire_std::sanswire::mcp::{Method, Revision};
 use sanswire_std::sanswire::waist::Bindings;
-use sanswire_std::{AskError, Call, Client, Responder, Schema, Server, ToolError};
+use sanswire_std::{AskError, Call, Client, Prompt, Resource, Responder, Schema, Server, ToolError};
 use serde::de::IgnoredAny;
 
 use crate::common::{child, no_options, options, outcome, raw, text_of, tool, trials};
@@ -24,6 +24,7 @@ trials!(
     several_questions_make_one_round,
     a_person_may_decline_or_cancel,
     a_person_may_be_sent_to_an_address,
+    prompts_and_resources_ask_as_well,
     a_client_that_declared_nothing_is_not_asked,
     a_handler_may_do_without_an_answer,
     a_client_that_fails_to_ask_fails_the_tool,
@@ -50,6 +51,12 @@ pub(crate) fn serve(flags: &[String]) {
         .tool("say", ANY, say)
         .tool("perhaps", ANY, perhaps)
         .tool("sign", ANY, sign)
+        .prompt("greet", Prompt::new("Greets"), |_: (), call: &Call<'_>| {
+            Ok(format!("Greet {}.", filled(&call.ask("name", &ask_for("name"))?, "name")))
+        })
+        .resource("asking://name", Resource::new("name"), |_, call: &Call<'_>| {
+            Ok(filled(&call.ask("name", &ask_for("name"))?, "name"))
+        })
         .tool("endless", ANY, endless)
         .tool("pass", ANY, move |_: IgnoredAny, _: &Call<'_>| {
             passes.fetch_add(599, Ordering::SeqCst);
@@ -216,6 +223,20 @@ fn a_person_may_be_sent_to_an_address() {
         options.responder = Some(Arc::new(Opens));
         let client = Client::connect(&child(&["asking"]), options).unwrap();
         assert!(tool(&client, "sign", "{}").starts_with("Accepted"), "{revision}");
+    }
+}
+
+fn prompts_and_resources_ask_as_well() {
+    for revision in ERAS {
+        let client = connect(&[], revision, Some(InputAnswer::Decline));
+        for (method, params, text) in [
+            (Method::PromptsGet, r#"{"name":"greet"}"#, "Greet NAME."),
+            (Method::ResourcesRead, r#"{"uri":"asking://name"}"#, r#""text":"NAME""#),
+        ] {
+            let outcome = client.complete(method, Some(raw(params)), &no_options(), &mut |_| ()).unwrap();
+            let Outcome::Complete(result) = outcome else { panic!("{outcome:?}") };
+            assert!(result.as_str().contains(text), "{revision}: {}", result.as_str());
+        }
     }
 }
 

@@ -21,6 +21,7 @@ trials!(
     a_refused_call_leaves_one_record_and_does_not_run,
     the_zero_grant_refuses_all,
     nothing_bound_lets_all_through_and_writes_nothing_down,
+    closed_without_policy_refuses_all,
     records_alone_bind_and_refuse_nothing,
     every_call_belongs_to_the_run_and_goal_of_the_server,
     how_a_call_ended_is_written_down,
@@ -39,6 +40,7 @@ pub(crate) fn serve(flags: &[String]) {
     bindings.grant = flag("grant=").map(|names| Grant::of(names.split(',')).into());
     bindings.grant = bindings.grant.or(flag("zero").map(|_| Grant::default().into()));
     bindings.scope = Scope { run: flag("run=").map(Into::into), goal: flag("goal=").map(Into::into) };
+    bindings.open_without_policy = flag("closed").is_none();
     if flag("hook").is_some() {
         bindings.hooks = vec![Box::new(Fragile)];
     }
@@ -208,6 +210,19 @@ fn nothing_bound_lets_all_through_and_writes_nothing_down() {
     let client = governed(&[]);
     assert_eq!(tool(&client, "secret", "{}"), "told");
     assert_eq!(written(&client), ["ran secret", "lost 0 failed 0"]);
+}
+
+fn closed_without_policy_refuses_all() {
+    // C-28: a run is no policy
+    for flags in [&["closed", "sink=print"][..], &["closed", "sink=print", "run=r"]] {
+        let client = governed(flags);
+        assert!(refused(&client, "echo").contains("policy"));
+        let lines = written(&client);
+        assert!(lines[0].starts_with("record rejected echo forbidden policy"), "{lines:?}");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+    }
+    let client = governed(&["closed", "grant=echo"]);
+    assert_eq!(tool(&client, "echo", "{}"), "echoed");
 }
 
 fn records_alone_bind_and_refuse_nothing() {

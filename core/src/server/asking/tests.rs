@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::mcp::types::log::LogLevel;
 use crate::server::event::{InputRound, Principal, Who};
@@ -238,4 +240,40 @@ fn a_method_without_rounds_asks_nothing() {
     assert_eq!(asking.suspend(&seal(), UNTIL), None);
     let lacking = InputRequest { kind: InputKind::Sample, params: Some(raw("{}")) };
     assert!(matches!(run(None, "{}").ask("a", &lacking), Err(AskFault::Refused(ApiError::BadParams(_)))));
+}
+
+proptest! {
+    #[test]
+    fn what_a_handler_learns_is_the_first_answer_to_each_question_it_asked(
+        // Which keys the client answers in each round, asked for or not, and whether the handler asks all at once.
+        rounds in prop::collection::vec([any::<bool>(); 4], 0..12),
+        at_once in any::<bool>(),
+    ) {
+        const KEYS: [&str; 4] = ["a", "b", "c", "d"];
+        let mut expected: BTreeMap<&str, String> = BTreeMap::new();
+        let (mut state, mut asked): (Option<String>, Vec<String>) = (None, Vec::new());
+        let everything = core::iter::once([false; 4]).chain(rounds).chain([[true; 4]; 4]);
+        for (round, given) in everything.enumerate() {
+            let given: Vec<_> = KEYS.into_iter().zip(given).filter(|(_, given)| *given).map(|(key, _)| key).collect();
+            let answer = |key: &&str| alloc::format!(r#""{key}":{}"#, accepted(&alloc::format!("{round}")));
+            let responses: Vec<_> = given.iter().map(answer).collect();
+            let mut handler = run(state.as_deref(), &alloc::format!("{{{}}}", responses.join(",")));
+            for key in given.into_iter().filter(|given| asked.iter().any(|asked| asked == given)) {
+                expected.entry(key).or_insert_with(|| accepted(&alloc::format!("{round}")));
+            }
+            for key in KEYS {
+                let wanted = expected.get(key).map_or(Asked::Put, |answer| Asked::Answered(raw(answer)));
+                prop_assert_eq!(handler.ask(key, &form()), Ok(wanted.clone()));
+                if wanted == Asked::Put && !at_once {
+                    break;
+                }
+            }
+            if handler.suspend(&seal(), UNTIL).is_none() {
+                break;
+            }
+            let (keys, sealed) = suspended(&handler);
+            (asked, state) = (keys, Some(sealed));
+        }
+        prop_assert_eq!(expected.len(), 4, "four rounds that answer everything are enough");
+    }
 }
