@@ -9,6 +9,7 @@ use core::fmt;
 use super::outcome::SkipReason;
 use crate::error::ConfigError;
 use crate::host::Mask;
+use crate::host::policy::{DefinitionHash, Hints};
 use crate::jsonrpc::{JsonRef, RawJson, compact_len, write_compact};
 use crate::mcp::types::tool::{Tool, ToolNote};
 
@@ -18,7 +19,7 @@ const MAX_TITLE: usize = 256;
 /// The most characters of a name in a description that is made up.
 const MAX_NAME: usize = 128;
 
-/// Bounds of what a server says of one tool.
+/// Bounds of what a server says of its tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLimits {
@@ -30,11 +31,13 @@ pub struct DefinitionLimits {
     pub max_schema_bytes: usize,
     /// Bytes of a description. A longer one is cut. Default: 16 KiB.
     pub max_description_bytes: usize,
+    /// Tools of one server; further ones are left out. Default: 10,000.
+    pub max_tools: usize,
 }
 
 impl Default for DefinitionLimits {
     fn default() -> Self {
-        Self { max_schema_bytes: 64 * 1024, max_description_bytes: 16 * 1024 }
+        Self { max_schema_bytes: 64 * 1024, max_description_bytes: 16 * 1024, max_tools: 10_000 }
     }
 }
 
@@ -47,6 +50,7 @@ impl DefinitionLimits {
         let bounds = [
             ("max_schema_bytes", 64, 16 << 20, self.max_schema_bytes),
             ("max_description_bytes", 64, 1 << 20, self.max_description_bytes),
+            ("max_tools", 1, 1 << 20, self.max_tools),
         ];
         let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let wrong = bounds.into_iter().find(|(_, min, max, got)| got < min || got > max);
@@ -71,6 +75,10 @@ pub struct Definition {
     pub input_schema: RawJson,
     /// The same, if the tool has one that can be offered.
     pub output_schema: Option<RawJson>,
+    /// What it says of its own effects.
+    pub hints: Hints,
+    /// By which a changed definition is told from this one: of what the server sent, not of what is left of it here.
+    pub hash: DefinitionHash,
     /// What is to be known about it.
     pub notes: Vec<DefinitionNote>,
 }
@@ -160,6 +168,8 @@ impl Definition {
             description,
             input_schema: compact(input_schema.view()),
             output_schema: output_schema.map(compact),
+            hints: Hints::of(tool),
+            hash: DefinitionHash::of(tool),
             notes,
         })
     }

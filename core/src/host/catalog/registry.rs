@@ -1,0 +1,155 @@
+//! What all servers together offer.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::listing::ServerTools;
+use super::names::Names;
+use super::naming::Naming;
+use super::outcome::{SkipReason, ToolOutcome};
+use super::schema_cap::Definition;
+use crate::host::Provenance;
+
+/// What all servers together offer: a table of exposed names, made anew whenever a server's listing comes or goes.
+///
+/// Depends on the listings only, never on the order they came in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    naming: Naming,
+    servers: BTreeMap<Arc<str>, ServerTools>,
+    offered: BTreeMap<Arc<str>, Offered>,
+}
+
+/// One tool that is offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// Which tool of which server it is.
+    pub tool: Provenance,
+    /// What is offered of it.
+    pub definition: Arc<Definition>,
+}
+
+/// What a change of one server's listing did to what is offered: exposed names, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// New ones.
+    pub added: Vec<Arc<str>>,
+    /// Those that are gone.
+    pub removed: Vec<Arc<str>>,
+    /// Those that stand for another tool now, or for one that is defined otherwise: what was allowed of them was
+    /// allowed of something else.
+    pub changed: Vec<Arc<str>>,
+}
+
+impl Change {
+    /// Whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+impl Registry {
+    /// An empty one that names tools so.
+    #[must_use]
+    pub fn new(naming: Naming) -> Self {
+        Self { naming, ..Self::default() }
+    }
+
+    /// Takes a server's listing in the place of the one before it. O(tools of all servers).
+    pub fn set(&mut self, server: &str, tools: ServerTools) -> Change {
+        self.servers.insert(server.into(), tools);
+        self.rebuild()
+    }
+
+    /// Forgets a server.
+    pub fn remove(&mut self, server: &str) -> Change {
+        if self.servers.remove(server).is_none() {
+            return Change::default();
+        }
+        self.rebuild()
+    }
+
+    /// The tool that an exposed name stands for.
+    #[must_use]
+    pub fn resolve(&self, name: &str) -> Option<&Offered> {
+        self.offered.get(name)
+    }
+
+    /// The tool that a server calls so, if it is offered.
+    #[must_use]
+    pub fn find(&self, server: &str, tool: &str) -> Option<&Offered> {
+        let name = self.naming.name(server, tool.trim());
+        self.resolve(name.as_str()).filter(|found| *found.tool.server == *server && *found.tool.tool == *tool)
+    }
+
+    /// All that is offered, sorted by exposed name.
+    pub fn offered(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Offered)> {
+        self.offered.iter()
+    }
+
+    /// The servers, sorted by name, each with all tools it lists and what became of them.
+    pub fn servers(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &ServerTools)> {
+        self.servers.iter()
+    }
+
+    /// One server's.
+    #[must_use]
+    pub fn server(&self, name: &str) -> Option<&ServerTools> {
+        self.servers.get(name)
+    }
+
+    /// Gives names out anew. A tool that lost its name to another gets it back once that is gone.
+    fn rebuild(&mut self) -> Change {
+        let mut offered = BTreeMap::new();
+        let definitions = |tools: &ServerTools| -> Vec<Arc<Definition>> {
+            tools.tools.iter().filter_map(|tool| tool.definition.clone()).collect()
+        };
+        let all: Vec<_> =
+            self.servers.iter().map(|(server, tools)| (&**server, definitions(tools))).collect();
+        let asked = all.iter().map(|(server, tools)| (*server, tools.iter().map(|found| &*found.tool)));
+        let (names, refused) = Names::assign(self.naming, asked);
+        for (server, tools) in &all {
+            for definition in tools {
+                if let Some(name) = names.name_of(server, &definition.tool) {
+                    let tool = Provenance::new(*server, definition.tool.clone());
+                    offered.insert(name.clone(), Offered { tool, definition: definition.clone() });
+                }
+            }
+        }
+        let mut refused = refused.into_iter().peekable();
+        for (server, tools) in &mut self.servers {
+            let candidates = tools.tools.iter_mut().filter(|tool| tool.definition.is_some());
+            for (index, tool) in candidates.enumerate() {
+                let lost = refused.next_if(|refused| refused.server == *server && refused.index == index);
+                tool.outcome = lost.map_or(ToolOutcome::Registered, |refused| {
+                    ToolOutcome::Skipped(SkipReason::Name(refused.fault))
+                });
+            }
+        }
+        let before = core::mem::replace(&mut self.offered, offered);
+        self.change_from(&before)
+    }
+
+    fn change_from(&self, before: &BTreeMap<Arc<str>, Offered>) -> Change {
+        let differs = |one: &Offered, other: &Offered| {
+            one.tool != other.tool || one.definition.hash != other.definition.hash
+        };
+        let mut change = Change::default();
+        for (name, now) in &self.offered {
+            match before.get(name) {
+                None => change.added.push(name.clone()),
+                Some(then) if differs(then, now) => change.changed.push(name.clone()),
+                Some(_) => {}
+            }
+        }
+        let gone = before.keys().filter(|name| !self.offered.contains_key(*name));
+        change.removed = gone.cloned().collect();
+        change
+    }
+}
+
+#[cfg(test)]
+mod tests;
