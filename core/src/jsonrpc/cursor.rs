@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The name of the object's next member, to stand before its value. `None`: the object is over and behind.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn member(&mut self) -> Option<JsonStr<'a>> {
         let mut open = self.at + usize::from(self.bytes.get(self.at) == Some(&b','));
         if self.bytes.get(open) != Some(&b'"') {

@@ -213,7 +213,20 @@ pub(super) fn write_i64(out: &mut Vec<u8>, value: i64) {
 }
 
 /// Appends an integer.
-pub(crate) fn write_u64(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub(crate) fn write_u64(out: &mut Vec<u8>, value: u64) {
+    // Most are small, and need no loop.
+    let digit = |value: u64| b'0' + (value % 10) as u8;
+    match value {
+        0..10 => out.push(digit(value)),
+        10..100 => out.extend_from_slice(&[digit(value / 10), digit(value)]),
+        100..1000 => out.extend_from_slice(&[digit(value / 100), digit(value / 10), digit(value)]),
+        1000.. => write_long_u64(out, value),
+    }
+}
+
+#[inline(never)]
+fn write_long_u64(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut used = 0;
     for slot in digits.iter_mut().rev() {

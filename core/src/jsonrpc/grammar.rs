@@ -230,7 +230,7 @@ pub(super) fn string<const TEXT: u8>(bytes: &[u8], start: usize) -> Option<Conte
     if TEXT == CONTROLS {
         return long_string::<TEXT>(bytes, start, start);
     }
-    match words::near_quote::<3>(bytes, start, TEXT == ASCII) {
+    match words::near_quote::<5>(bytes, start, TEXT == ASCII) {
         Ok(end) => Some(Content { end, escaped: false }),
         Err(at) => long_string::<TEXT>(bytes, start, at),
     }

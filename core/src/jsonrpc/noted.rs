@@ -44,12 +44,20 @@ pub(crate) trait Notes {
     /// Whether any are taken.
     const TAKEN: bool;
 
+    /// What to do about the member that `text` begins with, and the length of its name, quotes and colon: where that can
+    /// be told at once, for it is one of those that come all the time, written as everybody does.
+    fn note_at_once(&mut self, inside: bool, text: &[u8]) -> Option<(usize, Note<'_>)>;
+
     /// What to do about the member `name`: of `params`, or (`inside`) of the one that was gone into.
     fn note(&mut self, inside: bool, name: &[u8]) -> Note<'_>;
 }
 
 impl Notes for () {
     const TAKEN: bool = false;
+
+    fn note_at_once(&mut self, _: bool, _: &[u8]) -> Option<(usize, Note<'_>)> {
+        None
+    }
 
     fn note(&mut self, _: bool, _: &[u8]) -> Note<'_> {
         Note::Pass
@@ -82,15 +90,11 @@ pub(super) fn object<const TEXT: u8, N: Notes>(
         return Ok(at + 1);
     }
     loop {
-        let open = at + 1;
-        let named = if bytes.get(at) == Some(&b'"') { grammar::name_end::<TEXT>(bytes, open) } else { None };
-        let Some(content) = named else { return grammar::name_fault::<TEXT, _>(bytes, at) };
-        let Some(start) = grammar::colon(bytes, content.end + 1) else {
-            return grammar::name_fault::<TEXT, _>(bytes, at);
+        let (start, note) = match notes.note_at_once(inside, bytes.get(at..).unwrap_or_default()) {
+            Some((len, note)) => (at + len, note),
+            None => note_slowly::<TEXT, N>(bytes, at, inside, notes)?,
         };
         let start = grammar::skip_space(bytes, start);
-        let name = bytes.get(open..content.end).unwrap_or_default();
-        let note = if content.escaped { escaped(inside, name, notes) } else { notes.note(inside, name) };
         let first = bytes.get(start);
         if let (Note::Inside, Some(b'{')) = (&note, first) {
             at = object::<TEXT, N>(bytes, start, max_depth, true, notes)?;
@@ -114,6 +118,24 @@ pub(super) fn object<const TEXT: u8, N: Notes>(
             _ => return grammar::unexpected(bytes, at),
         }
     }
+}
+
+/// Checks a member's name and colon by the grammar; gives what follows, and what to do about it.
+#[inline(never)]
+fn note_slowly<'n, const TEXT: u8, N: Notes>(
+    bytes: &[u8],
+    at: usize,
+    inside: bool,
+    notes: &'n mut N,
+) -> Result<(usize, Note<'n>), JsonFault> {
+    let open = at + 1;
+    let named = if bytes.get(at) == Some(&b'"') { grammar::name_end::<TEXT>(bytes, open) } else { None };
+    let Some(content) = named else { return grammar::name_fault::<TEXT, _>(bytes, at) };
+    let Some(start) = grammar::colon(bytes, content.end + 1) else {
+        return grammar::name_fault::<TEXT, _>(bytes, at);
+    };
+    let name = bytes.get(open..content.end).unwrap_or_default();
+    Ok((start, if content.escaped { escaped(inside, name, notes) } else { notes.note(inside, name) }))
 }
 
 /// A name with escapes counts as what it means.

@@ -109,3 +109,97 @@ impl<'a> Place<'a> {
         self.frame.get(self.at) == Some(&b'}') && self.at + 1 == self.frame.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::{Message, parse};
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn line(method_first: bool, id: &str, method: &str, params: &str) -> String {
+        if method_first {
+            format!(r#"{{"method":"{method}","params":{params},"jsonrpc":"2.0","id":{id}}}"#)
+        } else {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+        }
+    }
+
+    fn params() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".into()),
+            "-?[0-9]{1,4}",
+            "\"[a-z\\\\é\u{1}]{0,30}\"",
+            Just(r#"{"a":{"b":[1,{}]}}"#.into()),
+        ];
+        let names = prop::sample::select(alloc::vec!["name", "arguments", "_meta", "a b", "é", "\\u0061"]);
+        prop::collection::vec((names, leaf, any::<bool>()), 0..4).prop_map(|members| {
+            let member = |(name, value, spaced): (&str, String, bool)| match spaced {
+                true => format!("\"{name}\" : {value} "),
+                false => format!("\"{name}\":{value}"),
+            };
+            format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+        })
+    }
+
+    /// What is read straight through is what the other way finds. Whether it was read straight through.
+    fn agrees(frame: &[u8], max_depth: u16) -> bool {
+        let Some(plain) = plain_request(frame, max_depth, &mut ()) else { return false };
+        match parse(Bytes::copy_from_slice(frame), max_depth) {
+            Ok(Message::Request { id, method, params: Some(params) }) => {
+                assert_eq!(id.as_i64(), Some(plain.id));
+                assert_eq!(method.as_bytes(), plain.method);
+                assert_eq!(Some(params.as_bytes()), plain.params.of(frame).map(|params| params.as_bytes()));
+            }
+            other => panic!("{other:?} of {}", String::from_utf8_lossy(frame)),
+        }
+        true
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_straight_through_is_read_alike(
+            method_first in any::<bool>(), id in "-?[0-9]{1,20}|0[0-9]|\"x\"", method in "[a-z/\\\\é]{1,30}",
+            params in params(), max_depth in 0u16..8, cut in any::<prop::sample::Index>(), byte in any::<u8>(),
+            change in 0u8..4,
+        ) {
+            let mut frame = line(method_first, &id, &method, &params).into_bytes();
+            let at = cut.index(frame.len());
+            match change {
+                0 => frame[at] = byte,
+                1 => frame.truncate(at),
+                2 => frame.insert(at, byte),
+                _ => {}
+            }
+            agrees(&frame, max_depth);
+        }
+    }
+
+    #[test]
+    fn what_everybody_writes_is_read_straight_through() {
+        for method_first in [false, true] {
+            for (id, params, max_depth, straight) in [
+                ("0", "{}", 2, true),
+                ("999999999999999999", r#"{"name":"é","arguments":{"a":[1]}}"#, 4, true),
+                ("7", r#"{"name":"a","arguments":{"a":[1]}}"#, 3, false),
+                ("7", "{}", 1, false),
+                ("07", "{}", 9, false),
+                ("-7", "{}", 9, false),
+                ("1000000000000000000", "{}", 9, false),
+                ("7", "[]", 9, false),
+                ("7", "{}}", 9, false),
+            ] {
+                let line = line(method_first, id, "tools/call", params);
+                assert_eq!(agrees(line.as_bytes(), max_depth), straight, "{line}");
+            }
+        }
+        let plain = line(false, "1", "ping", "{}");
+        for other in ["\u{feff}", " "] {
+            assert!(!agrees(format!("{other}{plain}").as_bytes(), 9));
+        }
+        assert!(!agrees(format!("{plain} ").as_bytes(), 9));
+    }
+}

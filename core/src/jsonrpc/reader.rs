@@ -100,7 +100,33 @@ impl<'a> JsonRef<'a> {
         self.members().find(|(found, _)| found.eq_str(name)).map(|(_, value)| value)
     }
 
+    /// As [`get`](Self::get), for a short text and an object. Walks once, and for no longer than it must.
+    ///
+    /// `start` is how everybody writes an object whose first member is that text, and `next` what comes between its
+    /// value and the object, which is the second.
+    #[inline]
+    pub(crate) fn text_and_object<const A: usize, const B: usize>(
+        self,
+        names: [&str; 2],
+        start: &[u8; A],
+        next: &[u8; B],
+    ) -> [Option<Self>; 2] {
+        if let Some((head, rest)) = self.bytes.split_first_chunk::<A>()
+            && head == start
+            && let Ok(end) = words::near_quote::<3>(rest, 0, false)
+            && let Some((between, object)) =
+                rest.get(end + 1..).and_then(|rest| rest.split_first_chunk::<B>())
+            && between == next
+            && object.first() == Some(&b'{')
+        {
+            let text = self.bytes.get(A - 1..A + end + 1).map(Self::trusted);
+            return [text, object.get(..container_end(object, 1)).map(Self::trusted)];
+        }
+        self.get_both(names)
+    }
+
     /// As [`get`](Self::get), for two names. Walks once.
+    #[inline(never)]
     pub(crate) fn get_both(self, names: [&str; 2]) -> [Option<Self>; 2] {
         let mut found = [None; 2];
         let mut at = Cursor::new(self);

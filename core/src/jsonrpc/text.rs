@@ -71,11 +71,11 @@ impl<'a> JsonStr<'a> {
     #[inline]
     #[must_use]
     pub fn eq_str(self, text: &str) -> bool {
-        if self.raw.len() <= text.len() {
-            // An escape is longer than what it stands for. Equal as written means equal, but for backslashes.
-            return self.raw == text.as_bytes() && !words::has_backslash(self.raw);
+        if self.raw.len() > text.len() {
+            return self.eq_unescaped(text);
         }
-        self.eq_unescaped(text)
+        // An escape is longer than what it stands for. Equal as written means equal, but for backslashes.
+        self.raw == text.as_bytes() && !text.as_bytes().contains(&b'\\')
     }
 
     #[inline(never)]

@@ -100,6 +100,16 @@ pub(super) fn find_special(bytes: &[u8], at: usize, ascii: bool) -> usize {
     )
 }
 
+/// The last bytes of a text, fewer than eight, as a word with zeros behind them.
+#[inline(always)]
+fn last_word(bytes: &[u8], rest: &[u8]) -> u64 {
+    match bytes.last_chunk::<8>() {
+        _ if rest.is_empty() => 0,
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
 /// The closing quote of a string whose content starts at `start`, if it stands within that many words and no escape
 /// comes before it; else from where to go on. (Most strings are like that; this part is worth being inlined.)
 #[inline(always)]
@@ -111,7 +121,11 @@ pub(super) fn near_quote<const WORDS: usize>(
     let mut rest = bytes.get(start..).unwrap_or_default();
     let mut at = start;
     for _ in 0..WORDS {
-        let Some((word, next)) = rest.split_first_chunk::<8>() else { return Err(at) };
+        let Some((word, next)) = rest.split_first_chunk::<8>() else {
+            let hits = specials(last_word(bytes, rest), ascii);
+            at += if hits == 0 { rest.len() } else { first(hits) };
+            return if bytes.get(at) == Some(&b'"') { Ok(at) } else { Err(at) };
+        };
         let hits = specials(u64::from_le_bytes(*word), ascii);
         if hits != 0 {
             at += first(hits);
@@ -127,13 +141,20 @@ pub(super) fn near_quote<const WORDS: usize>(
 #[inline(always)]
 pub(super) fn find_quote(bytes: &[u8], at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    for word in 0..5 {
-        let Some((next, later)) = rest.split_first_chunk::<8>() else { break };
+    // The first word by itself, for names; then two at a time.
+    if let Some((next, later)) = rest.split_first_chunk::<8>() {
         let hits = quotes(u64::from_le_bytes(*next));
         if hits != 0 {
-            return at + word * 8 + first(hits);
+            return at + first(hits);
         }
         rest = later;
+        for _ in 0..3 {
+            let Some((next, later)) = rest.split_first_chunk::<16>() else { break };
+            if holds(next, |b| b == b'"') {
+                return bytes.len() - rest.len() + locate(next, quotes);
+            }
+            rest = later;
+        }
     }
     find_far_quote(bytes, bytes.len() - rest.len())
 }
@@ -141,7 +162,18 @@ pub(super) fn find_quote(bytes: &[u8], at: usize) -> usize {
 #[inline(never)]
 fn find_far_quote(bytes: &[u8], mut at: usize) -> usize {
     let is_quote = |b| b == b'"';
-    let rest = bytes.get(at..).unwrap_or_default();
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    if rest.len() < 16 {
+        if let Some((next, later)) = rest.split_first_chunk::<8>() {
+            let hits = quotes(u64::from_le_bytes(*next));
+            if hits != 0 {
+                return at + first(hits);
+            }
+            (rest, at) = (later, at + 8);
+        }
+        let hits = quotes(last_word(bytes, rest));
+        return if hits == 0 { bytes.len() } else { at + first(hits) };
+    }
     // Long texts in long strides, when the first one shows that it is one.
     for block in rest.as_chunks::<128>().0 {
         if holds(block, is_quote) {
@@ -218,12 +250,15 @@ pub(super) fn any_unusual(bytes: &[u8]) -> bool {
             return true;
         }
     }
-    let (words, rest) = rest.as_chunks::<16>();
     let mut hit = false;
-    for word in words {
+    for word in rest.as_chunks::<16>().0 {
         hit |= holds(word, |b| b.cast_signed() < 0x20);
     }
-    rest.iter().fold(hit, |hit, &b| hit | (b.cast_signed() < 0x20))
+    match bytes.last_chunk::<16>() {
+        // Some of these were looked at already.
+        Some(last) => hit | holds(last, |b| b.cast_signed() < 0x20),
+        None => bytes.iter().any(|b| b.cast_signed() < 0x20),
+    }
 }
 
 /// Whether any byte is below 0x20.

@@ -66,12 +66,11 @@ impl Session {
             _ if ListKind::of(&asked.method).is_some() => self.list(asked, params, revision),
             _ => {
                 let client = params.meta_client().filter(|client| client.kind() == Kind::Object);
+                let client = client.and_then(|client| self.told(&asked.params, client));
                 return Some(Asker::Own {
                     revision,
                     capabilities: ClientCapabilities::read(declared),
-                    client: client
-                        .and_then(|client| told(&asked.params, client))
-                        .map_or(Who::Unsaid, Who::Told),
+                    client: client.map_or(Who::Unsaid, Who::Told),
                     log_level: log_level.filter(|_| self.config.capabilities.logging),
                 });
             }
@@ -93,9 +92,17 @@ impl Session {
         });
         self.answer_own(asked, message);
     }
-}
 
-/// A copy where it is small, else a view: either costs little, and a view keeps the message alive.
-fn told(params: &RawJson, client: JsonRef<'_>) -> Option<RawJson> {
-    if client.as_bytes().len() <= 256 { Some(RawJson::copied(client)) } else { params.slice_of(client) }
+    /// A copy where it is small, else a view: either costs little, and a view keeps the message alive. The last copy is
+    /// kept, for a client names itself in each of its requests.
+    fn told(&mut self, params: &RawJson, client: JsonRef<'_>) -> Option<RawJson> {
+        if client.as_bytes().len() > 256 {
+            return params.slice_of(client);
+        }
+        match &self.last_client {
+            Some(last) if last.as_bytes() == client.as_bytes() => {}
+            _ => self.last_client = Some(RawJson::copied(client)),
+        }
+        self.last_client.clone()
+    }
 }

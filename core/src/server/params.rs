@@ -40,19 +40,58 @@ impl Places {
 }
 
 /// What the protocol's own names in `_meta` begin with.
-const PREFIX: &[u8; 24] = b"io.modelcontextprotocol/";
+const PREFIX: &[u8] = b"io.modelcontextprotocol/";
+const QUOTED_PREFIX: &[u8; 25] = b"\"io.modelcontextprotocol/";
 
 impl Notes for Places {
     const TAKEN: bool = true;
 
+    #[inline(always)]
+    fn note_at_once(&mut self, inside: bool, text: &[u8]) -> Option<(usize, Note<'_>)> {
+        // Compared as words: a pattern would be compared byte by byte.
+        let word = |text: &[u8]| text.first_chunk().map(|word| u64::from_le_bytes(*word));
+        let is = |word: u64, name: &[u8; 8]| word == u64::from_le_bytes(*name);
+        let first = word(text)?;
+        let (len, span) = if inside && text.starts_with(QUOTED_PREFIX) {
+            let rest = text.get(QUOTED_PREFIX.len()..)?;
+            let next = word(rest)?;
+            let rest = rest.get(8..)?;
+            let (len, span) = if is(next, b"protocol") && rest.starts_with(b"Version\":") {
+                (17, &mut self.meta.protocol_version)
+            } else if is(next, b"clientIn") && rest.starts_with(b"fo\":") {
+                (12, &mut self.meta.client_info)
+            } else if is(next, b"clientCa") && rest.starts_with(b"pabilities\":") {
+                (20, &mut self.meta.capabilities)
+            } else {
+                return None;
+            };
+            (QUOTED_PREFIX.len() + len, span)
+        } else if inside {
+            if !text.starts_with(b"\"progressToken\":") {
+                return None;
+            }
+            (16, &mut self.meta.progress_token)
+        } else if is(first & u64::MAX >> 8, b"\"name\":\0") {
+            (7, &mut self.name)
+        } else if is(first, b"\"argumen") && text.get(8..)?.starts_with(b"ts\":") {
+            (12, &mut self.arguments)
+        } else if is(first, b"\"_meta\":") && !self.has_meta {
+            self.has_meta = true;
+            return Some((8, Note::Inside));
+        } else {
+            return None;
+        };
+        Some((len, if span.is_some() { Note::Pass } else { Note::Value(span) }))
+    }
+
     #[inline]
     fn note(&mut self, inside: bool, name: &[u8]) -> Note<'_> {
         let span = if inside {
-            match name.split_first_chunk() {
-                Some((PREFIX, b"protocolVersion")) => &mut self.meta.protocol_version,
-                Some((PREFIX, b"clientCapabilities")) => &mut self.meta.capabilities,
-                Some((PREFIX, b"clientInfo")) => &mut self.meta.client_info,
-                Some((PREFIX, b"logLevel")) => &mut self.meta.log_level,
+            match name.strip_prefix(PREFIX) {
+                Some(b"protocolVersion") => &mut self.meta.protocol_version,
+                Some(b"clientCapabilities") => &mut self.meta.capabilities,
+                Some(b"clientInfo") => &mut self.meta.client_info,
+                Some(b"logLevel") => &mut self.meta.log_level,
                 _ if name == meta::PROGRESS_TOKEN.as_bytes() => &mut self.meta.progress_token,
                 _ => return Note::Pass,
             }
@@ -130,7 +169,7 @@ impl<'a> Params<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::{Message, parse_noting};
+    use crate::jsonrpc::{Message, parse_noting, plain_request};
     use alloc::format;
     use bytes::Bytes;
 
@@ -141,6 +180,14 @@ mod tests {
         let message = parse_noting(Bytes::from(line), 128, &mut places).expect(params);
         let Message::Request { params: Some(params), .. } = message else { panic!("{params}") };
         assert_eq!(format!("{:?}", Places::of(&params)), format!("{places:?}"));
+        let plain = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}}}"#,
+            params.as_str().replace('\n', " ")
+        );
+        let mut straight = Places::default();
+        let read = plain_request(plain.as_bytes(), 128, &mut straight).expect(&plain).params;
+        let straight_params = read.raw(Bytes::from(plain.clone()));
+        assert_eq!(format!("{:?}", Places::of(&straight_params)), format!("{straight:?}"));
         (params, places)
     }
 

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::error::{ApiError, ConfigError, Violation};
 use crate::exchange::Origin;
-use crate::jsonrpc::{JsonRef, RequestId, finish_line, write_error};
+use crate::jsonrpc::{JsonRef, RawJson, RequestId, finish_line, write_error};
 use crate::server::catalog::{Catalog, ListKind};
 use crate::server::config::Config;
 use crate::server::cursor::Cursors;
@@ -37,6 +37,8 @@ pub struct Session {
     pub(super) peers: Peers,
     pub(super) listens: Vec<Listen>,
     pub(super) changes: Changes,
+    /// Who asked last by a request of its own.
+    pub(super) last_client: Option<RawJson>,
     pub(super) replies: Replies,
     pub(super) cursors: Cursors,
     pub(super) events: Events,
@@ -84,6 +86,7 @@ impl Session {
             events: Events::default(),
             stats: Stats::default(),
             junk_in_row: 0,
+            last_client: None,
             in_batch: None,
             input_ended: false,
             out: Outlet::default(),

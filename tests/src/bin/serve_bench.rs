@@ -1,7 +1,8 @@
 //! What it costs a served connection to take a call and answer it.
 //!
-//! `serve_bench KIND WORK BYTES N` does it N times, to be counted by callgrind; the difference of two runs is the cost
-//! of a call. KIND is `modern` or `legacy`. WORK is what the application does, which is counted along:
+//! `serve_bench KIND WORK BYTES N [WINDOW]` does it N times, to be counted by callgrind; the difference of two runs is
+//! the cost of a call. WINDOW calls (1) come in one read and are answered when all have been reported. KIND is `modern`
+//! or `legacy`. WORK is what the application does, which is counted along:
 //!
 //! - `ready`: nothing; it gives the same answer, a text of BYTES, each time;
 //! - `text`: makes that answer from its text each time;
@@ -22,20 +23,22 @@ const LINE: &str = "The quick brown fox jumps over the lazy dog, 0123456789 abcd
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, work, bytes, count] = words.as_slice() else {
-        eprintln!("usage: serve_bench modern|legacy ready|text|echo BYTES N");
+    let [kind, work, bytes, count, window @ ..] = words.as_slice() else {
+        eprintln!("usage: serve_bench modern|legacy ready|text|echo BYTES N [WINDOW]");
         return;
     };
+    let window: usize = window.first().map_or(1, |window| window.parse().unwrap());
     let now = Instant::from_millis(1);
     let text: String = LINE.chars().cycle().take(bytes.parse().unwrap()).collect();
     let mut server = LineConnection::new(Config::new("bench", "1.0"), [0; 32], now).unwrap();
     server.catalog_mut().tool(&raw(&json!({"name": "echo"}))).unwrap();
     let initialize = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
     feed(&mut server, &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize}), now);
-    let call = call(kind == "modern", if work == "echo" { &text } else { "hello" });
+    let argument = if work == "echo" { &text } else { "hello" };
+    let calls: Vec<u8> = (0..window).flat_map(|n| call(kind == "modern", 10 + n, argument)).collect();
     let ready = Reply::text(&text);
-    for _ in 0..count.parse().unwrap() {
-        let mut unread = call.as_slice();
+    for _ in 0..count.parse::<usize>().unwrap() / window {
+        let mut unread = calls.as_slice();
         while !unread.is_empty() {
             let buffer = server.read_buffer();
             let (piece, rest) = unread.split_at(unread.len().min(buffer.capacity() - buffer.len()));
@@ -58,14 +61,14 @@ fn main() {
 }
 
 /// A call as many clients write it.
-fn call(modern: bool, text: &str) -> Vec<u8> {
+fn call(modern: bool, id: usize, text: &str) -> Vec<u8> {
     let meta = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0"},
         "io.modelcontextprotocol/clientCapabilities":{},"progressToken":7}"#;
     let meta = if modern { meta.replace("\n        ", "") } else { String::new() };
     let arguments = json!({"text": text});
     format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":70,\"method\":\"tools/call\",\
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\
          \"params\":{{\"name\":\"echo\",\"arguments\":{arguments}{meta}}}}}\n"
     )
     .into_bytes()

@@ -24,7 +24,8 @@ impl CallTool {
     /// # Errors
     /// What is missing, or of the wrong kind.
     pub fn read(params: &RawJson) -> Result<Self, Flaw> {
-        let [name, arguments] = params.view().get_both(["name", "arguments"]);
+        let (start, next) = (br#"{"name":""#, br#","arguments":"#);
+        let [name, arguments] = params.view().text_and_object(["name", "arguments"], start, next);
         let arguments = of_kind_object(arguments, "arguments")?;
         Ok(Self {
             name: required(name, "name")?.decode().into_owned(),
