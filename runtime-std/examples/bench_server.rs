@@ -1,7 +1,8 @@
-//! A server to measure, over standard input and output: `echo` gives back its text, `blob` so many bytes of a
-//! pattern.
+//! A server to measure: `echo` gives back its text, `blob` so many bytes of a pattern. Over standard input and output,
+//! or for all who connect to the address that it is given.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
 use sanswire_std::{Server, ToolError};
@@ -26,5 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(blobs.entry(bytes).or_insert_with(|| PATTERN.chars().cycle().take(bytes).collect()).clone())
         })
         .build()?;
-    Ok(server.serve_stdio()?)
+    match std::env::args().nth(1) {
+        Some(address) => server.serve_tcp(TcpListener::bind(address)?)?,
+        None => server.serve_stdio()?,
+    }
+    Ok(())
 }
