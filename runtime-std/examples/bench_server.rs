@@ -5,10 +5,21 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
-use sanswire_std::{Server, ToolError};
+use sanswire_std::Server;
+use serde::Deserialize;
 
 /// 64 bytes, one of them a newline that has to be escaped.
 const PATTERN: &str = "The quick brown fox jumps over the lazy dog, 0123456789 abcdefg\n";
+
+#[derive(Deserialize)]
+struct Echo {
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Blob {
+    bytes: usize,
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let echo = r#"{"description":"Gives back its text.","inputSchema":{"type":"object",
@@ -18,14 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Each made once; what is measured is how it is sent.
     let blobs: Mutex<BTreeMap<usize, String>> = Mutex::default();
     let server = Server::builder("bench", "0")
-        .tool("echo", echo, |mut arguments: BTreeMap<String, String>, _call| {
-            arguments.remove("text").ok_or_else(|| ToolError::new("text is missing"))
-        })
-        .tool("blob", blob, move |arguments: BTreeMap<String, usize>, _call| {
-            let bytes = arguments.get("bytes").copied().unwrap_or_default();
+        .tool("echo", echo, |echo: Echo, _call| Ok(echo.text))
+        .tool("blob", blob, move |blob: Blob, _call| {
             let mut blobs = blobs.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(blobs.entry(bytes).or_insert_with(|| PATTERN.chars().cycle().take(bytes).collect()).clone())
+            let made = || PATTERN.chars().cycle().take(blob.bytes).collect();
+            Ok(blobs.entry(blob.bytes).or_insert_with(made).clone())
         })
+        .config(|config| config.limits.max_message_bytes = 64 << 20)
         .build()?;
     match std::env::args().nth(1) {
         Some(address) => server.serve_tcp(TcpListener::bind(address)?)?,

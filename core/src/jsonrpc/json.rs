@@ -158,6 +158,11 @@ impl RawJson {
         (&self.frame, self.start)
     }
 
+    /// The text, which goes on sharing its buffer.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.frame.slice(self.start..self.end)
+    }
+
     /// A copy of a value inside another.
     pub(crate) fn copied(value: JsonRef<'_>) -> Self {
         Self::whole(Bytes::copy_from_slice(value.as_bytes()))

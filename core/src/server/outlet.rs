@@ -69,6 +69,18 @@ impl Outlet {
         encode(&mut message).map(|()| Some(message))
     }
 
+    /// Whether all messages go to one stream.
+    pub(super) const fn is_joined(&self) -> bool {
+        self.joined
+    }
+
+    /// Puts a message into the one stream of which the middle is not copied.
+    pub(super) fn send_parts(&mut self, head: &[u8], middle: Bytes, tail: &[u8]) {
+        self.stream.append(|block| block.extend_from_slice(head));
+        self.stream.push(middle);
+        self.stream.append(|block| block.extend_from_slice(tail));
+    }
+
     pub(super) fn send(&mut self, to: Origin, message: Option<Bytes>, last: bool, status: u16) {
         if self.joined {
             if let Some(message) = message {

@@ -2,11 +2,19 @@
 
 use alloc::vec::Vec;
 
-use crate::jsonrpc::{RawJson, string_end, write_string};
+use bytes::Bytes;
+
+use crate::jsonrpc::{RawJson, RequestId, string_end, write_string};
+use crate::mcp::{Era, Method, Revision};
+use crate::server::reply::Replies;
 
 const HEAD: &[u8; 34] = br#"{"content":[{"type":"text","text":"#;
 const TAIL: &[u8; 3] = b"}]}";
 const ERROR_TAIL: &[u8; 18] = br#"}],"isError":true}"#;
+/// From this length on a text is written from where it lies: its pages cost more than two writes.
+pub(super) const LONG: usize = 64 * 1024;
+/// What stands behind the result.
+const ANSWER_TAIL: &[u8] = b"}\n";
 
 /// The result of a tool: one block of text.
 pub(super) fn text_result(text: &str, is_error: bool) -> RawJson {
@@ -28,6 +36,41 @@ pub(super) fn is_text_result(result: &[u8]) -> bool {
     };
     let rest = text.get(string_end(text, 1) + 1..).unwrap_or_default();
     rest == TAIL || rest == ERROR_TAIL
+}
+
+impl Replies {
+    /// Appends the answer of one block of text.
+    pub(super) fn text(&self, out: &mut Vec<u8>, id: &RequestId, modern: bool, result: &[u8]) {
+        self.text_head(out, id, modern);
+        out.extend_from_slice(result.get(usize::from(modern)..).unwrap_or_default());
+        out.extend_from_slice(ANSWER_TAIL);
+    }
+
+    /// Appends what stands before the result of one block of text, of which the first byte is left out if `modern`.
+    fn text_head(&self, out: &mut Vec<u8>, id: &RequestId, modern: bool) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        id.write_json(out);
+        let head = if modern { self.modern_head.as_slice() } else { br#","result":"# };
+        out.extend_from_slice(head);
+    }
+
+    /// The answer of one long block of text in three parts, of which the second is the result itself and not copied.
+    /// `None`: it is something else, or so short that a copy is cheaper.
+    pub(super) fn long_text(
+        &self,
+        id: &RequestId,
+        method: &Method,
+        revision: Revision,
+        result: &RawJson,
+    ) -> Option<(Vec<u8>, Bytes, &'static [u8])> {
+        if result.len() < LONG || *method != Method::ToolsCall || !is_text_result(result.as_bytes()) {
+            return None;
+        }
+        let modern = revision.era() == Era::Modern;
+        let mut head = Vec::with_capacity(64 + self.modern_head.len());
+        self.text_head(&mut head, id, modern);
+        Some((head, result.bytes().slice(usize::from(modern)..), ANSWER_TAIL))
+    }
 }
 
 #[cfg(test)]

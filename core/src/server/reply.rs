@@ -20,7 +20,7 @@ pub(super) struct Replies {
     /// `"io.modelcontextprotocol/serverInfo":{…}`, or nothing.
     server_info: Vec<u8>,
     /// What stands between the id and the members of a modern result that has no `_meta` of its own.
-    modern_head: Vec<u8>,
+    pub(super) modern_head: Vec<u8>,
     reads: CacheHint,
 }
 
@@ -123,20 +123,6 @@ impl Replies {
         out.extend_from_slice(b"}}");
         finish_line(out);
         Ok(())
-    }
-
-    /// Appends the answer of one block of text.
-    fn text(&self, out: &mut Vec<u8>, id: &RequestId, modern: bool, result: &[u8]) {
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        id.write_json(out);
-        if modern {
-            out.extend_from_slice(&self.modern_head);
-            out.extend_from_slice(result.get(1..).unwrap_or_default());
-        } else {
-            out.extend_from_slice(br#","result":"#);
-            out.extend_from_slice(result);
-        }
-        out.extend_from_slice(b"}\n");
     }
 
     /// Appends one member of a result that cannot be copied as a whole.

@@ -15,7 +15,8 @@ use crate::server::session::{Session, error_message};
 use crate::time::Instant;
 
 impl Session {
-    /// Answers a request. Encodes at once: O(reply), one copy of its payload.
+    /// Answers a request. Encodes at once: O(reply), one copy of its payload; on one stream a long text of a tool's is not
+    /// copied but shared until it has left.
     ///
     /// A [`Reply::InputRequired`] that asks for what this request's client did not declare becomes the error that says
     /// so (-32021), which ends the request as any answer does.
@@ -35,12 +36,23 @@ impl Session {
             Reply::Complete(result) => {
                 answer::check(&open.method, open.output_schema.as_deref(), result)?;
                 let (replies, limit) = (&self.replies, self.config.limits.max_message_bytes);
-                self.out.encode(replies.size(result), |out| {
-                    let before = out.len();
-                    replies.complete(out, &open.id, &open.method, open.revision, result)?;
-                    let len = out.len() - before;
-                    if len > limit { Err(ApiError::TooLarge { len, limit }) } else { Ok(()) }
-                })?
+                let long = if self.out.is_joined() {
+                    replies.long_text(&open.id, &open.method, open.revision, result)
+                } else {
+                    None
+                };
+                if let Some((head, middle, tail)) = long {
+                    self.check_length(head.len() + middle.len() + tail.len())?;
+                    self.out.send_parts(&head, middle, tail);
+                    None
+                } else {
+                    self.out.encode(replies.size(result), |out| {
+                        let before = out.len();
+                        replies.complete(out, &open.id, &open.method, open.revision, result)?;
+                        let len = out.len() - before;
+                        if len > limit { Err(ApiError::TooLarge { len, limit }) } else { Ok(()) }
+                    })?
+                }
             }
             Reply::InputRequired { requests, state } => {
                 Some(match self.ask_by_result(open, requests, state.as_deref())? {

@@ -148,3 +148,35 @@ proptest! {
         prop_assert_eq!(got.get("_meta").is_some_and(|own| own.get(meta::SERVER_INFO).is_some()), modern);
     }
 }
+
+#[test]
+fn a_long_text_in_parts_is_the_same_answer() {
+    let replies = replies();
+    for len in [crate::server::plain::LONG - 100, crate::server::plain::LONG, 300_000] {
+        let text = "a line\n".repeat(len / 7);
+        let framed = RawJson::parse_str(&alloc::format!("[1,{}]", event_text(&text).as_str())).expect("JSON");
+        let inside =
+            framed.view().elements().nth(1).and_then(|value| framed.slice_of(value)).expect("inside");
+        for raw in [event_text(&text), inside] {
+            for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+                let whole = answer(&replies, "1", &Method::ToolsCall, revision, &raw).expect("a result");
+                let id = RequestId::from("1");
+                let parts = replies.long_text(&id, &Method::ToolsCall, revision, &raw);
+                assert_eq!(parts.is_some(), raw.len() >= crate::server::plain::LONG);
+                if let Some((mut head, middle, tail)) = parts {
+                    head.extend_from_slice(&middle);
+                    head.extend_from_slice(tail);
+                    assert_eq!(head, whole);
+                }
+            }
+        }
+        let other = RawJson::parse_str(&alloc::format!("{{\"a\":{}}}", event_text(&text).as_str()));
+        let id = RequestId::from("1");
+        let parts = replies.long_text(&id, &Method::ToolsCall, Revision::V2025_11_25, &other.expect("JSON"));
+        assert!(parts.is_none());
+    }
+}
+
+fn event_text(text: &str) -> RawJson {
+    crate::server::plain::text_result(text, false)
+}
