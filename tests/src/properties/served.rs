@@ -223,7 +223,8 @@ impl Served {
     fn end(&mut self) {
         self.machine.handle_eof(self.now);
         self.look();
-        while !self.open.is_empty() {
+        // Each try answers one, or makes room for it.
+        for _ in 0..2 * self.reported + 2 {
             self.write();
             self.look();
             if !self.open.is_empty() {
@@ -231,6 +232,7 @@ impl Served {
                 self.look();
             }
         }
+        assert!(self.open.is_empty(), "{:?} can neither be answered nor are they cancelled", self.open);
         for _ in 0..4 {
             self.write();
             self.look();
