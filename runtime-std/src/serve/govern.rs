@@ -17,21 +17,24 @@ use crate::serve::options::ServerOptions;
 use crate::serve::records::{Ledger, RecordStats};
 
 /// Lets calls through, or not. The default lets all through.
+///
+/// What governs stands behind a pointer that only [`Governor::new`] makes, so that a program which binds nothing does
+/// not carry its code.
 #[derive(Default)]
 pub(crate) struct Governor {
     /// None: nothing is bound.
-    bound: Option<Bound>,
+    bound: Option<Box<dyn Gate>>,
 }
 
-struct Bound {
-    ledger: Arc<Ledger>,
-    clock: Clock,
-    governed: Governed,
-    /// Somebody looks at what a call is done to.
-    subjects: bool,
-    trust: Trust,
-    tier: Option<Tier>,
-    run: Option<Arc<str>>,
+/// What all governed calls pass.
+trait Gate: Send + Sync {
+    fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply>;
+    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>);
+    fn halted(&self) -> Option<Halt>;
+    fn spent(&self) -> Spend;
+    fn reset_halt(&self) -> Option<Halt>;
+    fn record_stats(&self) -> RecordStats;
+    fn flush(&self);
 }
 
 impl Governor {
@@ -46,28 +49,72 @@ impl Governor {
         }
         let clock = Clock::start();
         let ledger = Ledger::new(waist, records, clock);
-        Ok(Self { bound: Some(Bound { ledger, clock, governed, subjects, trust, tier, run }) })
+        Ok(Self { bound: Some(Box::new(Bound { ledger, clock, governed, subjects, trust, tier, run })) })
     }
 
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
     pub(crate) fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
-        let Some(bound) = &self.bound else { return Ok(None) };
-        let effect =
-            bound.governed.call(call.method(), call.params(), &call.context().principal, bound.subjects);
-        let Some(mut effect) = effect else { return Ok(None) };
-        (effect.trust, effect.tier) = (bound.trust, bound.tier);
-        effect.principal = call.context().principal.name().map(Into::into);
-        let now = bound.clock.now();
-        let mut state = bound.ledger.lock();
-        let admitted = state.waist.begin(&effect, now);
-        bound.ledger.recorded(&mut state);
-        drop(state);
-        admitted.map(Some).map_err(|rejection| refused(call.method(), &rejection))
+        self.bound.as_ref().map_or(Ok(None), |bound| bound.begin(call))
     }
 
     /// The work of a call is over. No reply: its handler panicked.
     pub(crate) fn end(&self, admitted: Option<Admitted>, call: &Call<'_>, reply: Option<&Reply>) {
-        let (Some(bound), Some(admitted)) = (&self.bound, admitted) else { return };
+        if let (Some(bound), Some(admitted)) = (&self.bound, admitted) {
+            bound.end(admitted, call, reply);
+        }
+    }
+
+    pub(crate) fn halted(&self) -> Option<Halt> {
+        self.bound.as_ref()?.halted()
+    }
+
+    pub(crate) fn spent(&self) -> Spend {
+        self.bound.as_ref().map(|bound| bound.spent()).unwrap_or_default()
+    }
+
+    pub(crate) fn reset_halt(&self) -> Option<Halt> {
+        self.bound.as_ref()?.reset_halt()
+    }
+
+    pub(crate) fn record_stats(&self) -> RecordStats {
+        self.bound.as_ref().map(|bound| bound.record_stats()).unwrap_or_default()
+    }
+
+    /// Waits for the records of what is over, for a bounded time.
+    pub(crate) fn flush(&self) {
+        if let Some(bound) = &self.bound {
+            bound.flush();
+        }
+    }
+}
+
+struct Bound {
+    ledger: Arc<Ledger>,
+    clock: Clock,
+    governed: Governed,
+    /// Somebody looks at what a call is done to.
+    subjects: bool,
+    trust: Trust,
+    tier: Option<Tier>,
+    run: Option<Arc<str>>,
+}
+
+impl Gate for Bound {
+    fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
+        let effect =
+            self.governed.call(call.method(), call.params(), &call.context().principal, self.subjects);
+        let Some(mut effect) = effect else { return Ok(None) };
+        (effect.trust, effect.tier) = (self.trust, self.tier);
+        effect.principal = call.context().principal.name().map(Into::into);
+        let now = self.clock.now();
+        let mut state = self.ledger.lock();
+        let admitted = state.waist.begin(&effect, now);
+        self.ledger.recorded(&mut state);
+        drop(state);
+        admitted.map(Some).map_err(|rejection| refused(call.method(), &rejection))
+    }
+
+    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) {
         let (spent, said) = call.told();
         let class = match reply {
             _ if call.is_cancelled() => Some(ErrorClass::Cancelled),
@@ -77,47 +124,39 @@ impl Governor {
                 other => other,
             },
         };
-        let now = bound.clock.now();
-        let mut state = bound.ledger.lock();
+        let now = self.clock.now();
+        let mut state = self.ledger.lock();
         state.waist.end(admitted, End { error: class, spent }, now);
-        bound.ledger.recorded(&mut state);
+        self.ledger.recorded(&mut state);
     }
 
-    pub(crate) fn halted(&self) -> Option<Halt> {
-        let bound = self.bound.as_ref()?;
-        bound.ledger.lock().waist.halted(bound.run.as_deref())
+    fn halted(&self) -> Option<Halt> {
+        self.ledger.lock().waist.halted(self.run.as_deref())
     }
 
-    pub(crate) fn spent(&self) -> Spend {
-        let spent = |bound: &Bound| bound.ledger.lock().waist.spent(bound.run.as_deref());
-        self.bound.as_ref().map(spent).unwrap_or_default()
+    fn spent(&self) -> Spend {
+        self.ledger.lock().waist.spent(self.run.as_deref())
     }
 
-    pub(crate) fn reset_halt(&self) -> Option<Halt> {
-        let bound = self.bound.as_ref()?;
-        let mut state = bound.ledger.lock();
-        let halt = state.waist.reset(bound.run.as_deref());
-        bound.ledger.recorded(&mut state);
+    fn reset_halt(&self) -> Option<Halt> {
+        let mut state = self.ledger.lock();
+        let halt = state.waist.reset(self.run.as_deref());
+        self.ledger.recorded(&mut state);
         halt
     }
 
-    pub(crate) fn record_stats(&self) -> RecordStats {
-        self.bound.as_ref().map(|bound| bound.ledger.stats()).unwrap_or_default()
+    fn record_stats(&self) -> RecordStats {
+        self.ledger.stats()
     }
 
-    /// Waits for the records of what is over, for a bounded time.
-    pub(crate) fn flush(&self) {
-        if let Some(bound) = &self.bound {
-            bound.ledger.flush();
-        }
+    fn flush(&self) {
+        self.ledger.flush();
     }
 }
 
-impl Drop for Governor {
+impl Drop for Bound {
     fn drop(&mut self) {
-        if let Some(bound) = &self.bound {
-            bound.ledger.stop();
-        }
+        self.ledger.stop();
     }
 }
 

@@ -44,6 +44,8 @@ pub struct ServerOptions {
     /// What time it is, for the lifetime above. Default: the system's.
     pub wall_clock: WallClock,
     pub(crate) records: Option<Sink>,
+    /// None: nothing was ever bound.
+    bind: Option<fn(Self) -> Result<Governor, ConfigError>>,
 }
 
 /// What the options come to.
@@ -56,7 +58,14 @@ pub(crate) struct Terms {
 impl Terms {
     pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
         let asks = Asks::new(&options);
-        Ok(Self { governor: Governor::new(options)?, asks })
+        let governor = options.bind.map_or_else(|| Ok(Governor::default()), |bind| bind(options))?;
+        Ok(Self { governor, asks })
+    }
+
+    /// As [`new`](Self::new), of options that may have been made by hand.
+    pub(crate) fn bound(mut options: ServerOptions) -> Result<Self, ConfigError> {
+        options.bind = Some(Governor::new);
+        Self::new(options)
     }
 }
 
@@ -72,6 +81,7 @@ impl Default for ServerOptions {
             max_asks: 32,
             wall_clock: Arc::new(SystemTime::now),
             records: None,
+            bind: None,
         }
     }
 }
@@ -119,6 +129,7 @@ impl ServerOptions {
     fn with_sink(mut self, sink: Sink) -> Self {
         self.bindings.always_record = true;
         self.records = Some(sink);
+        self.bind = Some(Governor::new);
         self
     }
 }
@@ -129,6 +140,7 @@ impl Builder {
     pub fn waist(mut self, mut bindings: Bindings) -> Self {
         bindings.always_record |= self.options.records.is_some();
         self.options.bindings = bindings;
+        self.options.bind = Some(Governor::new);
         self
     }
 

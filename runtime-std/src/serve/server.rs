@@ -85,7 +85,7 @@ impl Server {
         application: impl Application,
         options: ServerOptions,
     ) -> Result<Self, ConfigError> {
-        Ok(Self::assemble(config, catalog, Box::new(application), None, Terms::new(options)?))
+        Ok(Self::assemble(config, catalog, Box::new(application), None, Terms::bound(options)?))
     }
 
     /// A server made of closures.
