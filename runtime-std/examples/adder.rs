@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .output(&Schema::object().property("sum", Schema::number()))
         .read_only();
     let server = Server::builder("adder", "1.0")
-        .tool("add", add, |_: (), call| {
+        .tool("add", add, |(), call| {
             let (a, b): (f64, f64) = (call.argument("a")?, call.argument("b")?);
             Ok(Json(BTreeMap::from([("sum", a + b)])))
         })

@@ -33,7 +33,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let shout = Tool::new("Gives text back in capitals").string("text", "What to shout");
 //! let server = Server::builder("example", "1.0")
-//!     .tool("shout", shout, |_: (), call| Ok(call.argument::<String>("text")?.to_uppercase()))
+//!     .tool("shout", shout, |(), call| Ok(call.argument::<String>("text")?.to_uppercase()))
 //!     .build()?;
 //! server.serve_stdio()?;
 //! # Ok(())

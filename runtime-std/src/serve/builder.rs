@@ -31,7 +31,7 @@ use crate::serve::template::{ResourceUri, Template};
 ///
 /// let server = Server::builder("counter", "1.0")
 ///     .instructions("Counts what it is given.")
-///     .tool("count", Tool::new("Counts characters").string("text", "Of what"), |_: (), call| {
+///     .tool("count", Tool::new("Counts characters").string("text", "Of what"), |(), call| {
 ///         let text: String = call.argument("text")?;
 ///         Ok(text.chars().count().to_string())
 ///     })
@@ -39,7 +39,7 @@ use crate::serve::template::{ResourceUri, Template};
 ///     .resource_template("count://of/{text}", Resource::new("count"), |uri, _| {
 ///         Ok(uri.variable("text").chars().count().to_string())
 ///     })
-///     .prompt("count", Prompt::new("Asks for a count").argument("text", "Of what"), |_: (), call| {
+///     .prompt("count", Prompt::new("Asks for a count").argument("text", "Of what"), |(), call| {
 ///         Ok(format!("How many characters are in {}?", call.argument::<String>("text")?))
 ///     })
 ///     .complete(|asked, _| {

@@ -42,7 +42,7 @@ pub(crate) fn serve() {
         .tool(
             "first",
             Tool::new("The first of several").argument("of", Schema::array(&Schema::string())),
-            |_: (), call| {
+            |(), call| {
                 let of: Vec<String> = call.argument("of")?;
                 of.into_iter().next().ok_or_else(|| ToolError::new("there is none"))
             },
@@ -50,7 +50,7 @@ pub(crate) fn serve() {
         .tool("nothing", "{}", |(), _| Ok(()))
         .tool("number", "{}", |(), _| Ok(Json(5)))
         .tool("ready", "{}", |(), _| Ok(RawJson::parse_str(r#"{"a":[1]}"#)?))
-        .tool("parse", "{}", |_: (), call| Ok(call.argument::<String>("text")?.parse::<u8>()?.to_string()))
+        .tool("parse", "{}", |(), call| Ok(call.argument::<String>("text")?.parse::<u8>()?.to_string()))
         .tool("refuse", "{}", |(), _| Err::<(), _>(ToolError::protocol(1234, "on purpose")))
         .tool("panic", "{}", |(), _| -> Result<(), _> { panic!("on purpose") })
         .tool("blocks", "{}", |(), _| {
@@ -94,7 +94,7 @@ pub(crate) fn serve() {
         .prompt(
             "greet",
             Prompt::new("Greets").argument("name", "Whom").argument("tone", "How").optional(),
-            |_: (), call| {
+            |(), call| {
                 let (name, tone): (String, Option<String>) = (call.argument("name")?, call.argument("tone")?);
                 Ok(format!("{} {name}", tone.unwrap_or_else(|| "Hello".into())))
             },
@@ -103,7 +103,7 @@ pub(crate) fn serve() {
             let shown = Content::new().text("see").image("image/png", b"foo");
             Ok(Messages::new().user("a").assistant(&format!("{args:?}")).content(Role::User, &shown))
         })
-        .prompt("strict", "{}", |_: (), call| call.argument::<String>("needed"))
+        .prompt("strict", "{}", |(), call| call.argument::<String>("needed"))
         .complete(|asked, _| {
             let many = if asked.argument == "name" { 250 } else { 3 };
             Ok((0..many).map(|n| format!("{}{n}", asked.value)).collect())
