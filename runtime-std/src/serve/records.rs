@@ -45,12 +45,15 @@ pub(crate) struct State {
     /// Records wait, or are being given out.
     busy: bool,
     stopping: bool,
+    /// The sink was waited for, and did not come back yet.
+    given_up: bool,
     failed: u64,
 }
 
 impl Ledger {
     pub(crate) fn new(waist: Waist, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
-        let state = State { waist, sink, started: false, busy: false, stopping: false, failed: 0 };
+        let state =
+            State { waist, sink, started: false, busy: false, stopping: false, given_up: false, failed: 0 };
         Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock })
     }
 
@@ -92,7 +95,7 @@ impl Ledger {
                 batch.push(record);
             }
             if batch.is_empty() {
-                state.busy = false;
+                (state.busy, state.given_up) = (false, false);
                 self.done.notify_all();
                 if state.stopping {
                     break;
@@ -123,8 +126,10 @@ impl Ledger {
     /// Waits until all records are given out, for a bounded time.
     pub(crate) fn flush(&self) {
         let state = self.lock();
-        if state.started {
-            drop(self.done.wait_timeout_while(state, FLUSH, |state| state.busy));
+        if state.started && !state.given_up {
+            let waited = self.done.wait_timeout_while(state, FLUSH, |state| state.busy);
+            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.given_up = state.busy;
         }
     }
 

@@ -3,8 +3,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, SystemTime};
 
 use sanswire_std::sanswire::client::{Outcome, Start};
@@ -14,10 +14,10 @@ use sanswire_std::sanswire::mcp::types::elicited::Elicited;
 use sanswire_std::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
 use sanswire_std::sanswire::mcp::{Method, Revision};
 use sanswire_std::sanswire::waist::Bindings;
-use sanswire_std::{AskError, Call, Client, Prompt, Resource, Responder, Schema, Server, ToolError};
+use sanswire_std::{AskError, Call, Client, Pending, Prompt, Resource, Responder, Schema, Server, ToolError};
 use serde::de::IgnoredAny;
 
-use crate::common::{child, no_options, options, outcome, raw, text_of, tool, trials};
+use crate::common::{child, eventually, no_options, options, outcome, raw, text_of, tool, trials};
 
 trials!(
     questions_in_sequence_are_answered_in_both_eras,
@@ -25,6 +25,8 @@ trials!(
     a_person_may_decline_or_cancel,
     a_person_may_be_sent_to_an_address,
     prompts_and_resources_ask_as_well,
+    a_question_ends_with_its_call,
+    a_question_ends_with_its_connection,
     a_client_that_declared_nothing_is_not_asked,
     a_handler_may_do_without_an_answer,
     a_client_that_fails_to_ask_fails_the_tool,
@@ -238,6 +240,55 @@ fn prompts_and_resources_ask_as_well() {
             assert!(result.as_str().contains(text), "{revision}: {}", result.as_str());
         }
     }
+}
+
+/// A client of an older revision whose person is asked and does not answer until the test does.
+fn hesitates() -> (Client, Arc<Barrier>, Arc<Barrier>) {
+    struct Hesitates(Arc<Barrier>, Arc<Barrier>);
+    impl Responder for Hesitates {
+        fn respond(&self, _: &InputRequest) -> InputAnswer {
+            self.0.wait();
+            self.1.wait();
+            InputAnswer::Decline
+        }
+    }
+    let (asked, answers) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let mut options = options();
+    options.config.start = Start::Pinned(Revision::V2025_11_25);
+    options.config.capabilities.elicitation_form = true;
+    options.responder = Some(Arc::new(Hesitates(Arc::clone(&asked), Arc::clone(&answers))));
+    (Client::connect(&child(&["asking", "strict"]), options).unwrap(), asked, answers)
+}
+
+fn begin(client: &Client, arguments: &str) -> Pending {
+    let params = raw(&format!(r#"{{"name":"say","arguments":{arguments}}}"#));
+    client.start(Method::ToolsCall, Some(params), &no_options()).unwrap()
+}
+
+fn a_question_ends_with_its_call() {
+    let (client, asked, answers) = hesitates();
+    let call = begin(&client, "{}");
+    asked.wait();
+    call.cancel(None);
+    eventually("the handler has ended", || client.stderr_tail().contains("record end cancelled"));
+    answers.wait();
+    // The late answer harms nobody.
+    let call = begin(&client, r#"{"again":true}"#);
+    asked.wait();
+    answers.wait();
+    assert_eq!(text_of(call.wait()), "declined");
+}
+
+fn a_question_ends_with_its_connection() {
+    let (client, asked, answers) = hesitates();
+    let call = begin(&client, "{}");
+    asked.wait();
+    // It waits for no answer that cannot come.
+    let exit = client.close();
+    assert_eq!(exit.to_string(), "exited with status 0");
+    assert!(client.stderr_tail().contains("record end "));
+    answers.wait();
+    drop(call);
 }
 
 fn a_client_that_declared_nothing_is_not_asked() {
