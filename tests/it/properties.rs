@@ -1,7 +1,7 @@
 //! The bodies that the fuzz targets run, on generated inputs and on inputs that once broke something.
 
 use proptest::prelude::*;
-use sanswire_tests::properties::{check_envelope, check_frame_line, check_served};
+use sanswire_tests::properties::{check_envelope, check_frame_line, check_host, check_served};
 use std::fs;
 use std::path::Path;
 
@@ -75,6 +75,46 @@ fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// What a host meets: results, listings and arguments, with whatever else in their places, and names.
+fn for_a_host() -> impl Strategy<Value = Vec<u8>> {
+    let text = prop_oneof![
+        Just("text".to_owned()),
+        Just("image".to_owned()),
+        "[a-c._ \n\u{202e}\u{7}日]{0,6}",
+        "[a-z]{60,70}",
+    ];
+    let text = text.prop_map(|text| serde_json::Value::from(text).to_string());
+    let name = prop_oneof![
+        Just("name"),
+        Just("type"),
+        Just("text"),
+        Just("data"),
+        Just("mimeType"),
+        Just("uri"),
+        Just("resource"),
+        Just("description"),
+        Just("inputSchema"),
+        Just("outputSchema"),
+        Just("annotations"),
+        Just("isError"),
+    ];
+    let any_json = nearly_json().prop_map(|text| match serde_json::from_slice::<serde_json::Value>(&text) {
+        Ok(_) => String::from_utf8(text).unwrap_or_default(),
+        Err(_) => "null".to_owned(),
+    });
+    let member = (name, prop_oneof![3 => text.clone(), 1 => any_json])
+        .prop_map(|(name, value)| format!("\"{name}\":{value}"));
+    let object =
+        proptest::collection::vec(member, 0..6).prop_map(|members| format!("{{{}}}", members.join(",")));
+    let array = proptest::collection::vec(prop_oneof![5 => object, 1 => text.clone()], 0..8);
+    let outer = prop_oneof![Just("content"), Just("tools"), Just("structuredContent")];
+    prop_oneof![
+        (outer, array).prop_map(|(name, items)| format!("{{\"{name}\":[{}]}}", items.join(",")).into_bytes()),
+        (".{0,80}", ".{0,80}").prop_map(|(server, tool)| format!("{server}\n{tool}").into_bytes()),
+        nearly_json(),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -86,6 +126,11 @@ proptest! {
     #[test]
     fn the_envelope_agrees_with_serde_json_on_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         check_envelope(&bytes);
+    }
+
+    #[test]
+    fn what_a_host_shows_is_within_bounds_and_accounted_for(data in for_a_host()) {
+        check_host(&data);
     }
 
     #[test]
@@ -166,4 +211,9 @@ fn envelopes_that_once_broke_something_do_not_any_more() {
 #[test]
 fn lines_that_once_broke_something_do_not_any_more() {
     each_file("frame_line", check_frame_line);
+}
+
+#[test]
+fn the_seeds_of_what_a_host_meets_keep_the_rules() {
+    each_file("../../fuzz/seeds/host", check_host);
 }

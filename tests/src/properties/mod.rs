@@ -2,8 +2,10 @@
 
 pub mod envelope;
 pub mod frame_line;
+pub mod host;
 pub mod served;
 
 pub use envelope::check_envelope;
 pub use frame_line::check_frame_line;
+pub use host::check_host;
 pub use served::check_served;
