@@ -5,7 +5,7 @@
 //! way ([`wire`]). They are pinned under `.ci/clients`, where the programs stand too.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Failed;
@@ -112,14 +112,13 @@ pub(crate) const CLIENTS: &[Client] = &[
 
 /// Runs the script in one way of speaking, and looks at it from both sides.
 pub(crate) fn check(client: &Client, run: &Run, installation: &Installation) -> Result<(), Failed> {
-    let server = Demo::locate(installation)?;
     let folder = Folder::empty(client.name, run.mode)?;
     let mut command = client.command(installation, folder.path());
-    command.args([run.mode, "--"]).args(server.tapped(folder.path())?);
+    command.args([run.mode, "--"]).args(tapped(installation, folder.path())?);
     let done = child::run(command)?;
     equal(&(done.status, done.stderr.as_str()), &(Some(0), ""), &format!("status and complaints, {done:?}"))?;
     let records = tap::records(folder.path())?;
-    script::check(&done.stdout, run, server.denies)?;
+    script::check(&done.stdout, run)?;
     wire::check(&records, run)
 }
 
@@ -144,34 +143,15 @@ impl Client {
     }
 }
 
-/// The tools that the demo server lets be called, where it takes a grant.
-const GRANTED: [&str; 5] = ["echo", "add", "slow", "fail", "ask"];
+/// The tools that the demo server lets be called. It lists others too.
+const GRANTED: [&str; 8] = ["echo", "add", "slow", "fail", "ask", "log", "count", "toggle"];
 
-/// How the demo server is started.
-pub(crate) struct Demo {
-    binary: PathBuf,
-    /// Whether calls of other tools than the granted ones are denied.
-    pub(crate) denies: bool,
-}
-
-impl Demo {
-    pub(crate) fn locate(installation: &Installation) -> Result<Self, Failed> {
-        let binary = installation.binary.clone().ok_or("not built: cargo build -p sanswire-cli")?;
-        let mut help = Command::new(&binary);
-        help.args(["demo-server", "--help"]);
-        let denies = child::run(help)?.stdout.contains("--allow");
-        Ok(Self { binary, denies })
-    }
-
-    /// The words that start it with the tap in between, which leaves its record in `folder`.
-    pub(crate) fn tapped(&self, folder: &Path) -> Result<Vec<String>, Failed> {
-        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or("a path that is no text");
-        let mut words =
-            vec![text(&env::current_exe()?)?, tap::FLAG.into(), text(folder)?, text(&self.binary)?];
-        words.push("demo-server".into());
-        if self.denies {
-            words.extend(GRANTED.iter().flat_map(|tool| ["--allow".into(), (*tool).into()]));
-        }
-        Ok(words)
-    }
+/// The words that start the demo server with the tap in between, which leaves its record in `folder`.
+pub(crate) fn tapped(installation: &Installation, folder: &Path) -> Result<Vec<String>, Failed> {
+    let binary = installation.binary.as_ref().ok_or("not built: cargo build -p sanswire-cli")?;
+    let text = |path: &Path| path.to_str().map(str::to_owned).ok_or("a path that is no text");
+    let mut words = vec![text(&env::current_exe()?)?, tap::FLAG.into(), text(folder)?, text(binary)?];
+    words.push("demo-server".into());
+    words.extend(GRANTED.iter().flat_map(|tool| ["--allow".into(), (*tool).into()]));
+    Ok(words)
 }

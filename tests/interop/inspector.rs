@@ -10,7 +10,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 
 use crate::child::{self, Done};
-use crate::clients::Demo;
+use crate::clients::tapped;
 use crate::installed::{Folder, Installation, clean};
 use crate::script::{contains, failed};
 use crate::{tap, wire};
@@ -57,21 +57,18 @@ const STARTS: &[Start] = &[
     (&["prompts/get", "--prompt-name", "greet", "--prompt-args", "name=Ada", "tone=formal"], 0, |result| {
         contains(result, "/messages/0/content/text", "Ada")
     }),
+    // A tool that was not granted.
+    (&["tools/call", "--tool-name", "image"], TOOL_FAILED, |result| failed(result, "")),
 ];
-
-/// A tool that was not granted.
-const DENIED: Start = (&["tools/call", "--tool-name", "image"], TOOL_FAILED, |result| failed(result, ""));
 
 /// All starts in one era.
 pub(crate) fn check(
     (era, opening, revision): (&str, &str, &str),
     installation: &Installation,
 ) -> Result<(), Failed> {
-    let server = Demo::locate(installation)?;
-    let starts = STARTS.iter().chain(server.denies.then_some(&DENIED));
-    for (number, (words, status, expected)) in starts.enumerate() {
+    for (number, (words, status, expected)) in STARTS.iter().enumerate() {
         let folder = Folder::empty(FOLDER, &format!("{era}-{number}"))?;
-        let done = start(era, words, &server, folder.path(), installation)?;
+        let done = start(era, words, folder.path(), installation)?;
         let seen = || format!("{words:?}, {done:?}");
         if done.status != Some(*status) {
             return Err(format!("expected the status {status}: {}", seen()).into());
@@ -89,17 +86,11 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn start(
-    era: &str,
-    words: &[&str],
-    server: &Demo,
-    folder: &Path,
-    installation: &Installation,
-) -> Result<Done, Failed> {
+fn start(era: &str, words: &[&str], folder: &Path, installation: &Installation) -> Result<Done, Failed> {
     let installed = installation.clients(FOLDER);
     let bundled = Some(installed.join(NODE)).filter(|node| node.is_file());
     let config = folder.join("servers.json");
-    let [program, arguments @ ..] = &*server.tapped(folder)? else { return Err("no words".into()) };
+    let [program, arguments @ ..] = &*tapped(installation, folder)? else { return Err("no words".into()) };
     fs::write(
         &config,
         json!({ "mcpServers": { "demo": { "command": program, "args": arguments } } }).to_string(),

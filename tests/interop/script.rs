@@ -7,15 +7,15 @@ use crate::clients::Run;
 use crate::equal;
 
 /// The tools that the script calls, in the order in which they are listed.
-const CALLED: [&str; 6] = ["echo", "add", "slow", "image", "fail", "ask"];
+const CALLED: [&str; 9] = ["echo", "add", "slow", "image", "fail", "ask", "log", "count", "toggle"];
 
-pub(crate) fn check(stdout: &str, run: &Run, denies: bool) -> Result<(), Failed> {
+pub(crate) fn check(stdout: &str, run: &Run) -> Result<(), Failed> {
     let lines: Vec<Value> = stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let names: Vec<_> = lines.iter().map(|line| line["step"].as_str().unwrap_or_default()).collect();
     equal(&names, &expected_steps(run.revision), "the steps")?;
     for line in &lines {
         let step = line["step"].as_str().unwrap_or_default();
-        check_step(step, line, run, denies).map_err(|what| format!("{step}: {what} in {line}"))?;
+        check_step(step, line, run).map_err(|what| format!("{step}: {what} in {line}"))?;
     }
     Ok(())
 }
@@ -30,11 +30,11 @@ fn expected_steps(revision: &str) -> Vec<&'static str> {
     if revision < "2026" {
         steps.push("ping");
     }
-    steps.extend(["resource", "template", "prompt", "end"]);
+    steps.extend(["resource", "template", "prompt", "complete", "log", "changed", "end"]);
     steps
 }
 
-fn check_step(step: &str, line: &Value, run: &Run, denies: bool) -> Result<(), String> {
+fn check_step(step: &str, line: &Value, run: &Run) -> Result<(), String> {
     let result = &line["result"];
     match step {
         "connect" => {
@@ -45,8 +45,7 @@ fn check_step(step: &str, line: &Value, run: &Run, denies: bool) -> Result<(), S
             is(result, "/server/name", &name)
         }
         "tools" => {
-            let tools = result["tools"].as_array().ok_or("no tools")?;
-            let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+            let names = names(result)?;
             let called: Vec<_> = names.iter().copied().filter(|name| CALLED.contains(name)).collect();
             if called == CALLED { Ok(()) } else { Err(format!("the tools are {names:?}")) }
         }
@@ -66,8 +65,8 @@ fn check_step(step: &str, line: &Value, run: &Run, denies: bool) -> Result<(), S
             }
             succeeded(result, "")
         }
-        "denied" if denies => failed(result, ""),
-        "denied" => is(result, "/content/0/type", &json!("image")),
+        // Not of those that are granted.
+        "denied" => failed(result, ""),
         "failed" => failed(result, "on purpose"),
         // What the client answered to the question came back.
         "ask" => succeeded(result, "whoever hears \"Who is there?\""),
@@ -89,8 +88,18 @@ fn check_step(step: &str, line: &Value, run: &Run, denies: bool) -> Result<(), S
             contains(result, "/messages/0/content/text", "Ada")?;
             contains(result, "/messages/0/content/text", "formal")
         }
+        "complete" => is(result, "/completion/values", &json!(["Ada", "Alan"])),
+        "log" => succeeded(result, ""),
+        // What was heard of was not taken from what the client remembered.
+        "changed" if names(result)?.contains(&"extra") => Ok(()),
+        "changed" => Err("the new tool is not listed".into()),
         _ => Ok(()),
     }
+}
+
+fn names(result: &Value) -> Result<Vec<&str>, &'static str> {
+    let tools = result["tools"].as_array().ok_or("no tools")?;
+    Ok(tools.iter().filter_map(|tool| tool["name"].as_str()).collect())
 }
 
 fn succeeded(result: &Value, text: &str) -> Result<(), String> {

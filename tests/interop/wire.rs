@@ -28,8 +28,12 @@ pub(crate) fn check(records: &[Vec<Entry>], run: &Run) -> Result<(), Failed> {
     let record = records.last().ok_or("no start is expected")?;
     ended_well(record)?;
     answered_once(record)?;
-    let cancelled = cancelled(record)?;
-    silent_about(record, &cancelled)
+    let calls = cancelled(record).filter(|(_, request)| request["method"] == "tools/call").count();
+    equal(&calls, &1, "calls that were cancelled")?;
+    for (at, request) in cancelled(record) {
+        silent_about(record, at, request)?;
+    }
+    silent_after_unsubscribing(record)
 }
 
 /// The first request is this one, and from there all is in this revision.
@@ -37,72 +41,78 @@ pub(crate) fn opened_and_spoken(record: &[Entry], opening: &str, revision: &str)
     let first = requests(record).next().ok_or("the client asked nothing")?;
     equal(&first["method"], &json!(opening), "the opening")?;
     if opening == "initialize" {
-        let hello = reply(record, &first["id"]).ok_or("initialize was not answered")?;
+        let hello =
+            replies(record).find(|reply| reply["id"] == first["id"]).ok_or("initialize was not answered")?;
         return equal(&hello["result"]["protocolVersion"], &json!(revision), "the revision");
     }
     for request in requests(record) {
         let said = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
         equal(said, &json!(revision), &format!("the revision of {request}"))?;
-        let reply = reply(record, &request["id"]);
-        if let Some(result) = reply.map(|reply| &reply["result"]).filter(|result| !result.is_null())
-            && !result["resultType"].is_string()
-        {
-            return Err(format!("a result without its type: {result}").into());
-        }
     }
-    Ok(())
+    let untyped =
+        |reply: &&Value| reply.get("result").is_some_and(|result| !result["resultType"].is_string());
+    match replies(record).find(untyped) {
+        Some(reply) => Err(format!("a result without its type: {reply}").into()),
+        None => Ok(()),
+    }
 }
 
-/// Each request got one result, but the cancelled one none, and the server answered nothing else.
+/// Each request got one result, but a cancelled one none, and the server answered nothing else.
 fn answered_once(record: &[Entry]) -> Result<(), Failed> {
-    let cancelled = cancelled(record)?;
     for request in requests(record) {
         let id = &request["id"];
-        let replies: Vec<_> =
-            server(record).filter(|line| line.get("method").is_none() && line["id"] == *id).collect();
-        let expected = usize::from(*id != cancelled);
-        if replies.len() != expected || replies.iter().any(|reply| reply.get("result").is_none()) {
+        let replies: Vec<_> = replies(record).filter(|reply| reply["id"] == *id).collect();
+        let taken_back = cancelled(record).any(|(_, cancelled)| cancelled["id"] == *id);
+        if replies.len() != usize::from(!taken_back)
+            || replies.iter().any(|reply| reply.get("result").is_none())
+        {
             return Err(format!("{request} got {replies:?}").into());
         }
     }
-    let replies = server(record).filter(|line| line.get("method").is_none());
     let asked = |id: &Value| requests(record).any(|request| request["id"] == *id);
-    match replies.map(|reply| &reply["id"]).find(|id| !asked(id)) {
+    match replies(record).map(|reply| &reply["id"]).find(|id| !asked(id)) {
         Some(id) => Err(format!("a reply to {id}, which was not asked").into()),
         None => Ok(()),
     }
 }
 
-/// The id of the one call that was taken back.
-fn cancelled(record: &[Entry]) -> Result<Value, Failed> {
-    let ids: Vec<_> = client(record)
-        .filter(|line| line["method"] == "notifications/cancelled")
-        .map(|line| line["params"]["requestId"].clone())
-        .collect();
-    match ids.as_slice() {
-        [id] if requests(record).any(|request| request["id"] == *id) => Ok(id.clone()),
-        _ => Err(format!("cancelled: {ids:?}, expected one call").into()),
+/// Where the client took requests back, and which.
+fn cancelled(record: &[Entry]) -> impl Iterator<Item = (usize, &Value)> {
+    record.iter().enumerate().filter_map(|(at, entry)| {
+        let Entry::Client(line) = entry else { return None };
+        let id = (line["method"] == "notifications/cancelled").then(|| &line["params"]["requestId"])?;
+        Some((at, requests(record).find(|request| request["id"] == *id)?))
+    })
+}
+
+/// The server told something about the request before it was cancelled. Once it has answered a later one, which it
+/// read after the cancel, it tells nothing more.
+fn silent_about(record: &[Entry], at: usize, request: &Value) -> Result<(), Failed> {
+    let (id, token) = (&request["id"], &request["params"]["_meta"]["progressToken"]);
+    let about_it = |line: &Value| match line["method"].as_str() {
+        Some("notifications/progress") => line["params"]["progressToken"] == *token,
+        Some(_) => line["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == *id,
+        None => false,
+    };
+    let (before, after) = record.split_at(at);
+    if !server(before).any(about_it) {
+        return Err(format!("nothing was told of {request}").into());
+    }
+    match server(after).skip_while(|line| line.get("method").is_some()).find(|line| about_it(line)) {
+        Some(line) => Err(format!("told after the cancel: {line}").into()),
+        None => Ok(()),
     }
 }
 
-/// Reports of the call came before it was cancelled. Once the server has answered a later request, which it read
-/// after the cancel, none does.
-fn silent_about(record: &[Entry], id: &Value) -> Result<(), Failed> {
-    let request = requests(record).find(|request| request["id"] == *id).ok_or("not asked")?;
-    let token = &request["params"]["_meta"]["progressToken"];
-    let of_it = |line: &&Value| {
-        line["method"] == "notifications/progress" && line["params"]["progressToken"] == *token
-    };
-    let at = record
-        .iter()
-        .position(|entry| matches!(entry, Entry::Client(line) if line["method"] == "notifications/cancelled"))
-        .ok_or("not cancelled")?;
-    let (before, after) = record.split_at(at);
-    if !server(before).any(|line| of_it(&line)) {
-        return Err("no progress before the cancel".into());
-    }
-    match server(after).skip_while(|line| line.get("method").is_some()).find(of_it) {
-        Some(report) => Err(format!("reported after the cancel: {report}").into()),
+/// In a session, where watching a resource has an end of its own.
+fn silent_after_unsubscribing(record: &[Entry]) -> Result<(), Failed> {
+    let asked = requests(record).find(|request| request["method"] == "resources/unsubscribe");
+    let Some(id) = asked.map(|request| &request["id"]) else { return Ok(()) };
+    let late = server(record)
+        .skip_while(|line| line.get("method").is_some() || line["id"] != *id)
+        .find(|line| line["method"] == "notifications/resources/updated");
+    match late {
+        Some(line) => Err(format!("told after the subscription: {line}").into()),
         None => Ok(()),
     }
 }
@@ -125,6 +135,6 @@ fn requests(record: &[Entry]) -> impl Iterator<Item = &Value> {
     client(record).filter(|line| line.get("method").is_some() && line.get("id").is_some())
 }
 
-fn reply<'a>(record: &'a [Entry], id: &Value) -> Option<&'a Value> {
-    server(record).find(|line| line.get("method").is_none() && line["id"] == *id)
+fn replies(record: &[Entry]) -> impl Iterator<Item = &Value> {
+    server(record).filter(|line| line.get("method").is_none())
 }

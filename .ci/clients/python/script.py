@@ -7,6 +7,9 @@ should be is the test's business.
 import json
 
 import anyio
+from mcp import types
+
+COUNTER = "demo://counter"
 
 
 def say(step, result, **more):
@@ -15,8 +18,35 @@ def say(step, result, **more):
     print(json.dumps({"step": step, "result": result, **more}), flush=True)
 
 
-async def steps(client, revision, server, cancel):
-    """All steps but the last. `cancel` calls a tool, and takes the call back at its first report."""
+class Heard:
+    """What the server told without being asked each time: log messages, and what has changed."""
+
+    def __init__(self):
+        self.all = set()
+
+    async def log(self, params):
+        self.all.add(params.data)
+
+    def changed(self, note):
+        """A notification, or what the SDK made of it."""
+        if hasattr(note, "uri"):
+            self.all.add(note.uri)
+        elif isinstance(note, types.ResourceUpdatedNotification):
+            self.all.add(str(note.params.uri))
+        elif type(note).__name__.startswith("Tool"):
+            self.all.add("tools")
+
+    async def until(self, *expected):
+        while not self.all.issuperset(expected):
+            await anyio.sleep(0.005)
+
+
+async def steps(client, revision, server, heard, cancel, subscribed):
+    """All steps but the last.
+
+    `cancel` calls a tool, and takes the call back at its first report; `subscribed` makes `heard` hear of changes,
+    while it is entered.
+    """
     known = server and server.model_dump(mode="json", exclude_none=True)
     say("connect", {"revision": revision, "server": known})
     say("tools", await client.list_tools())
@@ -47,6 +77,24 @@ async def steps(client, revision, server, cancel):
     say("resource", await client.read_resource("demo://readme"))
     say("template", await client.read_resource("demo://greeting/Ada"))
     say("prompt", await client.get_prompt("greet", {"name": "Ada", "tone": "formal"}))
+    prompt = types.PromptReference(type="ref/prompt", name="greet")
+    say("complete", await client.complete(prompt, {"name": "name", "value": "a"}))
+
+    if revision < "2026":
+        await client.set_logging_level("info")
+    say("log", await client.call_tool("log", {"level": "warning", "message": "look here"}))
+    await heard.until("look here")
+
+    async with subscribed():
+        await client.call_tool("toggle", {})
+        await client.call_tool("count", {})
+        await heard.until("tools", COUNTER)
+        say("changed", await client.list_tools())
+    # Changes that it should hear nothing of; the last call is long enough for what comes late.
+    await client.call_tool("count", {})
+    if revision >= "2026":
+        await client.call_tool("toggle", {})
+    await client.call_tool("slow", {"seconds": 0.1, "steps": 1})
 
 
 def answer(message):

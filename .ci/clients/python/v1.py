@@ -1,12 +1,13 @@
 """The Python SDK 1: v1.py default -- SERVER..."""
 
 import sys
+from contextlib import asynccontextmanager
 
 import anyio
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
-from script import answer, main, steps
+from script import COUNTER, Heard, answer, main, steps
 
 mode, _, command, *arguments = sys.argv[1:]
 
@@ -15,15 +16,19 @@ async def run():
     # It offers the newest revision it knows, and has no setting for another one.
     if mode != "default":
         raise ValueError(f"no mode {mode}")
+    heard = Heard()
     token = None
     reported = anyio.Event()
 
     async def elicit(_context, params):
         return types.ElicitResult(action="accept", content=answer(params.message))
 
-    async def heard(message):
+    async def hear(message):
         nonlocal token
-        if isinstance(message, types.ServerNotification) and isinstance(message.root, types.ProgressNotification):
+        if not isinstance(message, types.ServerNotification):
+            return
+        heard.changed(message.root)
+        if isinstance(message.root, types.ProgressNotification):
             token = message.root.params.progressToken
             reported.set()
 
@@ -43,20 +48,27 @@ async def run():
         async with anyio.create_task_group() as group:
             group.start_soon(call)
             await reported.wait()
-            note = types.CancelledNotification(
-                params=types.CancelledNotificationParams(requestId=token, reason="enough")
+            params = types.CancelledNotificationParams(requestId=token, reason="enough")
+            await session.send_notification(
+                types.ClientNotification(types.CancelledNotification(params=params))
             )
-            await session.send_notification(types.ClientNotification(note))
             group.cancel_scope.cancel()
         return result
 
+    @asynccontextmanager
+    async def subscribed():
+        await session.subscribe_resource(COUNTER)
+        yield
+        await session.unsubscribe_resource(COUNTER)
+
     server = StdioServerParameters(command=command, args=arguments)
+    callbacks = {"elicitation_callback": elicit, "logging_callback": heard.log, "message_handler": hear}
     async with (
         stdio_client(server) as (read, write),
-        ClientSession(read, write, elicitation_callback=elicit, message_handler=heard) as session,
+        ClientSession(read, write, **callbacks) as session,
     ):
         hello = await session.initialize()
-        await steps(session, hello.protocolVersion, hello.serverInfo, cancel)
+        await steps(session, hello.protocolVersion, hello.serverInfo, heard, cancel, subscribed)
 
 
 main(run)

@@ -27,5 +27,6 @@ main({
     return client;
   },
   call: (client, params, options) => client.callTool(params, options),
+  hear: (client, method, handler) => client.setNotificationHandler(method, handler),
   revision: client => client.getNegotiatedProtocolVersion(),
 });

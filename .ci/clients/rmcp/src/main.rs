@@ -1,35 +1,42 @@
 //! The Rust SDK runs the script of the clients: `rmcp-client default|auto|REVISION -- SERVER...`
-//!
-//! One JSON line on standard output for each step, with what the SDK made of the server's answer. What the answers
-//! should be is the test's business.
+
+#![expect(deprecated, reason = "the old revisions still have what the SDK marks as on its way out")]
+
+mod steps;
 
 use std::error::Error;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
-    GetPromptRequestParams, Implementation, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, Implementation, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProtocolVersion, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt as _, NotificationContext, RequestContext, RunningService,
-    ServiceError,
 };
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 type Client = RunningService<RoleClient, Handler>;
 type Failure = Box<dyn Error>;
 
-/// What the client offers, and where reports of progress go.
+/// What the client offers, and where what it is told goes.
 struct Handler {
     version: Option<ProtocolVersion>,
     reports: UnboundedSender<ProgressNotificationParam>,
+    heard: UnboundedSender<String>,
+}
+
+/// What the server told without being asked each time.
+struct Told {
+    /// Of progress.
+    reports: UnboundedReceiver<ProgressNotificationParam>,
+    /// Log messages, and what has changed.
+    heard: UnboundedReceiver<String>,
 }
 
 impl ClientHandler for Handler {
@@ -45,6 +52,26 @@ impl ClientHandler for Handler {
 
     async fn on_progress(&self, report: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let _ = self.reports.send(report);
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.heard.send(message.data.as_str().unwrap_or_default().to_owned());
+    }
+
+    async fn on_resource_updated(
+        &self,
+        updated: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.heard.send(updated.uri);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        let _ = self.heard.send("tools".to_owned());
     }
 
     /// What a user would have typed.
@@ -74,9 +101,10 @@ async fn main() -> Result<(), Failure> {
 }
 
 async fn run(mode: &str, server: TokioChildProcess) -> Result<(), Failure> {
-    let (reports, mut reported) = unbounded_channel();
+    let (reports, reported) = unbounded_channel();
+    let (heard, told) = unbounded_channel();
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|version| version.as_str() == mode).cloned();
-    let handler = Handler { version: known.clone(), reports };
+    let handler = Handler { version: known.clone(), reports, heard };
     let modern = vec![ProtocolVersion::V_2026_07_28];
     let mut client: Client = match (mode, known) {
         ("default", _) => handler.serve(server).await?,
@@ -91,65 +119,7 @@ async fn run(mode: &str, server: TokioChildProcess) -> Result<(), Failure> {
         }
         (_, None) => return Err(format!("no mode {mode}").into()),
     };
-    steps(&client, &mut reported).await?;
+    steps::run(&client, Told { reports: reported, heard: told }).await?;
     client.close().await?;
-    say("end", json!({}))
-}
-
-async fn steps(
-    client: &Client,
-    reported: &mut UnboundedReceiver<ProgressNotificationParam>,
-) -> Result<(), Failure> {
-    let peer = client.peer_info().ok_or("nothing is known of the server")?;
-    let revision = peer.protocol_version.as_str();
-    say("connect", json!({ "revision": revision, "server": peer.server_info }))?;
-    say("tools", client.list_tools(None).await?)?;
-    say("echo", call(client, "echo", json!({ "text": "gr\u{fc}\u{df}e \u{1f600} \u{2028}" })).await?)?;
-    say("add", call(client, "add", json!({ "a": 2, "b": 40 })).await?)?;
-
-    while reported.try_recv().is_ok() {}
-    let slow = call(client, "slow", json!({ "seconds": 0.4, "steps": 4 })).await?;
-    let progress: Vec<_> = std::iter::from_fn(|| reported.try_recv().ok()).collect();
-    print(&json!({ "step": "slow", "result": slow, "progress": progress }))?;
-
-    say("denied", call(client, "image", json!({})).await?)?;
-    say("failed", call(client, "fail", json!({ "message": "on purpose" })).await?)?;
-    if revision >= "2025-06-18" {
-        say("ask", call(client, "ask", json!({ "question": "Who is there?" })).await?)?;
-    }
-
-    // Dropped, which cancels it, at the first report: the call is under way, and far from its end.
-    let outcome = tokio::select! {
-        _ = call(client, "slow", json!({ "seconds": 60, "steps": 600 })) => "a result",
-        _ = reported.recv() => "no result",
-    };
-    say("cancel", json!({ "outcome": outcome }))?;
-    say("after", call(client, "echo", json!({ "text": "still here" })).await?)?;
-    // Long enough for a few more reports of the call that should be over.
-    call(client, "slow", json!({ "seconds": 0.3, "steps": 1 })).await?;
-    if revision < "2026" {
-        let pong = client.send_request(ClientRequest::PingRequest(Default::default())).await?;
-        say("ping", pong)?;
-    }
-
-    say("resource", client.read_resource(ReadResourceRequestParams::new("demo://readme")).await?)?;
-    say("template", client.read_resource(ReadResourceRequestParams::new("demo://greeting/Ada")).await?)?;
-    let mut greet = GetPromptRequestParams::new("greet");
-    greet.arguments = json!({ "name": "Ada", "tone": "formal" }).as_object().cloned();
-    say("prompt", client.get_prompt(greet).await?)
-}
-
-async fn call(client: &Client, tool: &'static str, arguments: Value) -> Result<CallToolResult, ServiceError> {
-    let mut params = CallToolRequestParams::new(tool);
-    params.arguments = arguments.as_object().cloned();
-    client.call_tool(params).await
-}
-
-fn say(step: &str, result: impl Serialize) -> Result<(), Failure> {
-    print(&json!({ "step": step, "result": serde_json::to_value(result)? }))
-}
-
-fn print(line: &Value) -> Result<(), Failure> {
-    println!("{line}");
-    Ok(())
+    steps::say("end", json!({}))
 }
