@@ -104,6 +104,10 @@ impl Driver {
                 continue;
             }
             let mut state = self.lock();
+            // Whoever had the lock meanwhile may have called.
+            if self.summons.swap(false, Ordering::Relaxed) {
+                return state;
+            }
             if self.beat.load(Ordering::Relaxed) != seen {
                 continue;
             }
@@ -146,5 +150,46 @@ impl Driver {
         self.unlock(state);
         let over = threads.into_iter().filter(|(id, _)| ended.contains(id)).map(|(_, thread)| thread);
         over.for_each(|thread| drop(JoinHandle::join(thread)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::IDLE_TICKS;
+    use crate::serve::driver::hub::Hub;
+    use crate::serve::driver::lead::TICK;
+    use crate::serve::driver::{Driver, Lead};
+    use crate::serve::server::Server;
+
+    /// Longer than the keeper watches before it takes the lock to sleep.
+    const WATCHED: Duration = TICK.saturating_mul(4 * IDLE_TICKS);
+
+    #[test]
+    fn who_is_called_while_it_waits_for_the_lock_does_not_fall_asleep() {
+        // The keeper may be late, then there is nothing to see: so it is tried a few times.
+        for _ in 0..10 {
+            let server = Server::builder("test", "0").build().unwrap();
+            let (sender, driver) = channel();
+            let (woken, ended) = channel();
+            thread::spawn(move || {
+                let driver = Driver::new(&server.inner, Hub::sockets().unwrap());
+                driver.lock().lead = Lead::Worker(0);
+                sender.send(std::sync::Arc::clone(&driver)).unwrap();
+                driver.keep();
+                woken.send(()).unwrap();
+            });
+            let driver = driver.recv().unwrap();
+            thread::sleep(TICK * 4);
+            let mut state = driver.lock();
+            thread::sleep(WATCHED);
+            state.over = true;
+            driver.summon(&mut state);
+            driver.unlock(state);
+            ended.recv_timeout(Duration::from_secs(60)).expect("the keeper sleeps");
+        }
     }
 }
