@@ -25,6 +25,7 @@ mod served;
 mod serving;
 mod sharing;
 mod sockets;
+mod states;
 mod stopping;
 
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
                 serving::trials(),
                 sharing::trials(),
                 sockets::trials(),
+                states::trials(),
                 stopping::trials(),
             ];
             libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
