@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
+use sanswire::jsonrpc::RawJson;
 use sanswire::server::ListKind;
 use serde::de::DeserializeOwned;
 
 use crate::serve::builder;
 use crate::serve::call::Call;
+use crate::serve::contents::IntoContents;
 use crate::serve::definition::{self, Definition};
 use crate::serve::fault::BuildError;
+use crate::serve::messages::IntoMessages;
 use crate::serve::reply::{IntoReply, ToolError};
-use crate::serve::router::Router;
+use crate::serve::router::{Router, Table};
 use crate::serve::server::Server;
+use crate::serve::template::{ResourceUri, Template};
 
+/// Changes of a server that a [`Builder`](crate::Builder) made. What is added takes the place of what has the same name
+/// or address. Clients that want to know are told once it has settled; calls under way go on.
 impl Server {
-    /// Offers one more tool, or another in its place, and tells the clients: see
-    /// [`Builder::tool`](crate::Builder::tool).
+    /// Offers one more tool: see [`Builder::tool`](crate::Builder::tool).
     ///
     /// # Errors
     /// The definition is not usable, or the server was not made by a builder.
@@ -25,39 +30,128 @@ impl Server {
         R: IntoReply,
         F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        let about = |why: String| BuildError::about(ListKind::Tools, name, &why);
+        self.add(ListKind::Tools, name, definition.into_json(), |table, _| {
+            table.tools.insert(name.into(), builder::tool(run));
+        })
+    }
+
+    /// Offers one more resource: see [`Builder::resource`](crate::Builder::resource).
+    ///
+    /// # Errors
+    /// As [`add_tool`](Self::add_tool).
+    pub fn add_resource<R, F>(
+        &self,
+        uri: &str,
+        definition: impl Definition,
+        read: F,
+    ) -> Result<(), BuildError>
+    where
+        R: IntoContents,
+        F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
+    {
+        self.add(ListKind::Resources, uri, definition.into_json(), |table, definition| {
+            table.resources.insert(uri.into(), builder::reader(definition, read));
+        })
+    }
+
+    /// Offers one more template, to be tried last: see [`Builder::resource_template`](crate::Builder::resource_template).
+    ///
+    /// # Errors
+    /// As [`add_tool`](Self::add_tool).
+    pub fn add_resource_template<R, F>(
+        &self,
+        template: &str,
+        definition: impl Definition,
+        read: F,
+    ) -> Result<(), BuildError>
+    where
+        R: IntoContents,
+        F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
+    {
+        self.add(ListKind::Templates, template, definition.into_json(), |table, definition| {
+            if let Ok(parsed) = Template::parse(template) {
+                table.remove(ListKind::Templates, template);
+                table.templates.push((template.into(), parsed, builder::reader(definition, read)));
+            }
+        })
+    }
+
+    /// Offers one more prompt: see [`Builder::prompt`](crate::Builder::prompt).
+    ///
+    /// # Errors
+    /// As [`add_tool`](Self::add_tool).
+    pub fn add_prompt<A, R, F>(
+        &self,
+        name: &str,
+        definition: impl Definition,
+        run: F,
+    ) -> Result<(), BuildError>
+    where
+        A: DeserializeOwned,
+        R: IntoMessages,
+        F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
+    {
+        self.add(ListKind::Prompts, name, definition.into_json(), |table, definition| {
+            table.prompts.insert(name.into(), builder::prompt(definition, run));
+        })
+    }
+
+    /// Takes a tool away. False: there was none of that name.
+    #[expect(clippy::must_use_candidate, reason = "that it is gone is what matters")]
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(ListKind::Tools, name)
+    }
+
+    /// Takes a resource away. False: there was none at that address.
+    #[expect(clippy::must_use_candidate, reason = "that it is gone is what matters")]
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(ListKind::Resources, uri)
+    }
+
+    /// Takes a template away. False: there was none such.
+    #[expect(clippy::must_use_candidate, reason = "that it is gone is what matters")]
+    pub fn remove_resource_template(&self, template: &str) -> bool {
+        self.remove(ListKind::Templates, template)
+    }
+
+    /// Takes a prompt away. False: there was none of that name.
+    #[expect(clippy::must_use_candidate, reason = "that it is gone is what matters")]
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(ListKind::Prompts, name)
+    }
+
+    fn add(
+        &self,
+        kind: ListKind,
+        key: &str,
+        definition: Result<RawJson, String>,
+        put: impl FnOnce(&mut Table, &RawJson),
+    ) -> Result<(), BuildError> {
+        let about = |why: String| BuildError::about(kind, key, &why);
         let fault = |faults: Vec<String>| BuildError::new(faults.into_iter().map(about).collect());
         let router = self.closures().ok_or_else(|| {
             fault(vec!["this server answers by an application of its own, so use Server::update".into()])
         })?;
-        let definition =
-            definition::complete(ListKind::Tools, name, definition.into_json()).map_err(fault)?;
+        let definition = definition::complete(kind, key, definition).map_err(fault)?;
         // Whoever sees it listed can call it.
-        router.table_mut().tools.insert(name.into(), builder::tool(run));
-        self.update(ListKind::Tools, |catalog| {
-            drop(definition::offer(ListKind::Tools, catalog, &definition));
-        });
+        put(&mut router.table_mut(), &definition);
+        self.update(kind, |catalog| drop(definition::offer(kind, catalog, &definition)));
         Ok(())
     }
 
-    /// Takes a tool away and tells the clients; calls under way go on. False: there was none of that name.
-    pub fn remove_tool(&self, name: &str) -> bool {
+    fn remove(&self, kind: ListKind, key: &str) -> bool {
         let mut removed = false;
-        if self.offers(ListKind::Tools, name) {
-            self.update(ListKind::Tools, |catalog| removed = catalog.remove(ListKind::Tools, name));
+        if self.inner().catalog().find(kind, key).is_some() {
+            self.update(kind, |catalog| removed = catalog.remove(kind, key));
         }
         if let Some(router) = self.closures() {
-            router.table_mut().tools.remove(name);
+            router.table_mut().remove(kind, key);
         }
         removed
     }
 
     fn closures(&self) -> Option<&Arc<Router>> {
         self.inner().router()
-    }
-
-    fn offers(&self, kind: ListKind, key: &str) -> bool {
-        self.inner().catalog().find(kind, key).is_some()
     }
 }
 

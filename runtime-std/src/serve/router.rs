@@ -8,7 +8,7 @@ use sanswire::mcp::codes::{self, ErrorCode};
 use sanswire::mcp::types::completion::MAX_VALUES;
 use sanswire::mcp::types::request::{Complete, resource_uri};
 use sanswire::mcp::{Method, types::flaw};
-use sanswire::server::{Reply, UnknownTool};
+use sanswire::server::{ListKind, Reply, UnknownTool};
 
 use crate::serve::application::Application;
 use crate::serve::call::Call;
@@ -38,6 +38,16 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// Forgets a closure.
+    pub(super) fn remove(&mut self, kind: ListKind, key: &str) {
+        match kind {
+            ListKind::Tools => drop(self.tools.remove(key)),
+            ListKind::Prompts => drop(self.prompts.remove(key)),
+            ListKind::Resources => drop(self.resources.remove(key)),
+            ListKind::Templates => self.templates.retain(|(template, ..)| **template != *key),
+        }
+    }
+
     /// Who reads this address: the resource of that address, or the first template that it is made from.
     fn reader(&self, uri: String) -> Option<(ResourceUri, &Arc<ReadFn>)> {
         if let Some(read) = self.resources.get(&*uri) {

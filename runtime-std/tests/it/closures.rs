@@ -25,6 +25,7 @@ trials!(
     prompts_need_their_arguments,
     completions_are_a_hundred_at_most,
     a_tool_added_while_serving_is_told_and_called,
+    resources_and_prompts_come_and_go_as_well,
     all_that_is_wrong_is_told_at_once,
     what_is_listed_is_what_was_given,
 );
@@ -69,6 +70,25 @@ pub(crate) fn serve() {
                 Ok(if call.server().remove_tool("grown") { "gone" } else { "was gone" })
             })?;
             Ok("grown")
+        })
+        .tool("more", "{}", |(), call| {
+            let server = call.server();
+            server.add_resource("new://one", Resource::new("one"), |_, _| Ok("one"))?;
+            server.add_resource_template("new://{n}", Resource::new("n"), |uri, _| {
+                Ok(uri.variable("n").to_owned())
+            })?;
+            server.add_prompt("new", "{}", |(), _| Ok("new"))?;
+            Ok(())
+        })
+        .tool("less", "{}", |(), call| {
+            let server = call.server();
+            let gone = [
+                server.remove_resource("new://one"),
+                server.remove_resource_template("new://{n}"),
+                server.remove_prompt("new"),
+                server.remove_prompt("never"),
+            ];
+            Ok(format!("{gone:?}"))
         })
         .tool("touch", "{}", |(), call| {
             call.server().resource_updated("test://count");
@@ -329,6 +349,23 @@ fn a_tool_added_while_serving_is_told_and_called() {
     assert_eq!(tool(&client, "grown", "{}"), "gone");
     assert!(!told("one tool less").contains(r#""grown""#));
     assert!(ask(&client, Method::ToolsCall, r#"{"name":"grown"}"#).is_err());
+}
+
+fn resources_and_prompts_come_and_go_as_well() {
+    both(|client, _| {
+        let prompt = || ask(client, Method::PromptsGet, r#"{"name":"new"}"#);
+        for _ in 0..2 {
+            tool(client, "more", "{}");
+            assert!(read(client, "new://one").unwrap().contains(r#""text":"one""#));
+            assert!(read(client, "new://two").unwrap().contains(r#""text":"two""#));
+            assert!(part(&prompt().unwrap(), "messages").contains(r#""text":"new""#));
+            let templates = ask(client, Method::ResourcesTemplatesList, "{}").unwrap();
+            assert_eq!(part(&templates, "resourceTemplates").matches("new://{n}").count(), 1);
+        }
+        assert_eq!(tool(client, "less", "{}"), "[true, true, true, false]");
+        assert!(read(client, "new://one").is_err() && read(client, "new://two").is_err());
+        assert!(prompt().is_err());
+    });
 }
 
 fn all_that_is_wrong_is_told_at_once() {
