@@ -40,7 +40,8 @@ impl Default for Serving {
 
 impl Server {
     /// How many handlers may run at once, over standard input and output or for one listener: 64 unless set, at
-    /// least 1. For what is served from now on. Further requests wait; cancels, pings and listings do not.
+    /// least 1. For what is served from now on. Further requests wait; cancels, pings and listings do not. No connection of
+    /// a listener gets more than half of them.
     ///
     /// A handler that takes less than a millisecond runs on the thread that read its request, so that as many
     /// threads are started as there are handlers that take longer at the same time.

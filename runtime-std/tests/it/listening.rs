@@ -20,6 +20,7 @@ trials!(
     who_comes_when_there_are_enough_is_sent_away,
     a_client_that_never_reads_delays_no_other,
     a_client_with_many_slow_calls_leaves_room_for_others,
+    no_client_gets_all_threads,
     a_line_that_comes_slowly_delays_no_other,
     a_client_that_is_gone_cancels_its_calls,
     a_stop_ends_all_connections,
@@ -202,6 +203,22 @@ fn a_client_with_many_slow_calls_leaves_room_for_others() {
     }
     assert!(answered < 900, "{answered}");
     greedy.send(&(0..1000).map(cancel).collect::<String>());
+    listening.stop();
+}
+
+fn no_client_gets_all_threads() {
+    let listening = Listening::start(&["threads=4"]);
+    let mut greedy = listening.client();
+    let mut modest = listening.client();
+    greedy.send(&(0..10).map(|id| call(id, "sleep", MINUTE)).collect::<String>());
+    greedy.send(&ping(10));
+    assert_eq!(greedy.lines.answer().0, 10);
+    (0..20).for_each(|id| modest.echoes(id));
+    // Its own calls wait, until some are over.
+    greedy.send(&call(11, "echo", r#"{"text":"mine"}"#));
+    assert!(greedy.lines.silent());
+    greedy.send(&(0..10).map(cancel).collect::<String>());
+    assert_eq!(greedy.lines.answer(), (11, "mine".into()));
     listening.stop();
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Connection {
     open: VecDeque<(RequestHandle, Arc<Cancel>)>,
     /// Those that wait for a thread.
     pub(super) waiting: VecDeque<Job>,
+    /// How many handlers are at work for it.
+    pub(super) running: usize,
     /// Answers that found no room yet. One a thread at most: no handler starts while there is none.
     unsent: VecDeque<(RequestHandle, Reply)>,
     pub(super) asked: BTreeMap<PeerRequestHandle, Sender<PeerOutcome>>,
@@ -53,6 +55,7 @@ impl Connection {
             output_full: false,
             open: VecDeque::new(),
             waiting: VecDeque::new(),
+            running: 0,
             unsent: VecDeque::new(),
             asked: BTreeMap::new(),
             is_ready: false,
@@ -64,6 +67,11 @@ impl Connection {
     /// Whether an answer would find room now.
     pub(super) fn has_room(&self) -> bool {
         self.machine.queued_out_bytes() < self.machine.session().config().limits.max_queued_out_bytes
+    }
+
+    /// Whether one of its requests waits and may run.
+    pub(super) fn may_run(&self, max_running: usize) -> bool {
+        !self.waiting.is_empty() && self.running < max_running && self.has_room()
     }
 
     /// What to wait for.
@@ -198,6 +206,7 @@ impl Connection {
     /// Takes the request that has waited longest.
     pub(super) fn next(&mut self) -> Option<Job> {
         let job = self.waiting.pop_front();
+        self.running += usize::from(job.is_some());
         shrink(&mut self.waiting);
         job
     }

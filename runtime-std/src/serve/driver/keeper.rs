@@ -11,7 +11,10 @@ use crate::serve::driver::lead::TICK;
 use crate::serve::driver::{Driver, Lead, Locked, State};
 
 /// After so many ticks without a call the keeper sleeps.
-const IDLE_TICKS: u32 = 16;
+const IDLE_TICKS: u32 = 8;
+/// So many handlers begun or ended since the last look were quick ones: the next look can wait.
+const MANY: u64 = 32;
+const LONG_TICK: Duration = TICK.saturating_mul(3);
 /// How long handlers whose requests are over may take to come back, before they are left to themselves.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long to leave the system alone when it has no thread to give.
@@ -86,19 +89,21 @@ impl Driver {
     fn watch<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         let mut seen = self.beat.load(Ordering::Relaxed);
         let mut idle = 0;
+        let mut tick = TICK;
         self.unlock(state);
         loop {
-            std::thread::park_timeout(TICK);
+            std::thread::park_timeout(tick);
             if self.summons.swap(false, Ordering::Relaxed) {
                 return self.lock();
             }
             let beat = self.beat.load(Ordering::Relaxed);
+            let runs = beat % 2 == 1;
+            tick = if !runs && beat - seen >= MANY { LONG_TICK } else { TICK };
             if beat != seen {
                 seen = beat;
                 idle = 0;
                 continue;
             }
-            let runs = beat % 2 == 1;
             idle += 1;
             if !runs && idle < IDLE_TICKS {
                 continue;

@@ -9,8 +9,8 @@ use crate::os::PollEvent;
 use crate::serve::call::{Call, Job};
 use crate::serve::driver::{Driver, Key, Lead, Locked, listen};
 
-/// How long answers that are ready wait for others, and input for handlers; and once to twice of it is how long a
-/// handler may run before it loses the lead.
+/// How long answers that are ready wait for others, and input for handlers; and once to twice of it (among many quick
+/// ones up to four times) is how long a handler may run before it loses the lead.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
 impl Driver {
@@ -103,6 +103,7 @@ impl Driver {
         let now = self.now();
         let key = job.connection;
         if let Some(connection) = state.table.get_mut(key) {
+            connection.running -= 1;
             connection.respond(job.request, reply, now);
             connection.machine.recycle(job.params);
             state.table.soil(key);

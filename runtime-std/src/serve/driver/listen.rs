@@ -7,7 +7,7 @@ use sanswire::Instant;
 use crate::os::{ACCEPT_PAUSE, Accept, Conn, Listener, Want};
 use crate::serve::driver::connection::Connection;
 use crate::serve::driver::hub::{Ends, Hub};
-use crate::serve::driver::{Driver, State, system};
+use crate::serve::driver::{Connections, Driver, State, system};
 use crate::serve::server::{Inner, ServeError};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Listening {
 impl Driver {
     /// Serves all who connect, until the listener fails or is stopped, and all connections are over.
     pub(crate) fn listener(server: &Arc<Inner>, listener: Listener) -> Result<(), ServeError> {
-        let driver = Self::new(server, Hub::sockets().map_err(system)?);
+        let driver = Self::new(server, Hub::sockets().map_err(system)?, Connections::Many);
         // A configuration that is of no use is better told now than to everyone who connects.
         drop(server.connection(driver.now()).map_err(ServeError::Config)?);
         driver.hub.listen(KEY, &listener).map_err(system)?;

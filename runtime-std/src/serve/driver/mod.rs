@@ -97,6 +97,14 @@ enum Lead {
     Worker(u64),
 }
 
+/// How many connections a driver is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Connections {
+    One,
+    /// None of them gets more than half of the threads, so that its handlers alone cannot hold up the others.
+    Many,
+}
+
 /// How a server is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
@@ -108,9 +116,14 @@ pub(crate) enum Stop {
 
 impl Driver {
     /// A driver that is kept by this thread.
-    fn new(server: &Arc<Inner>, hub: Hub) -> Arc<Self> {
+    fn new(server: &Arc<Inner>, hub: Hub, connections: Connections) -> Arc<Self> {
+        let max_threads = server.serving.max_threads();
+        let max_running = match connections {
+            Connections::One => max_threads,
+            Connections::Many => max_threads.div_ceil(2),
+        };
         let state = State {
-            table: Table::default(),
+            table: Table::new(max_running),
             listening: None,
             lead: Lead::Keeper,
             waits: None,
@@ -134,14 +147,14 @@ impl Driver {
             summons: AtomicBool::new(false),
             left: Condvar::new(),
             keeper: std::thread::current(),
-            max_threads: server.serving.max_threads(),
+            max_threads,
         })
     }
 
     /// Serves standard input and output until the connection is over.
     pub(crate) fn stdio(server: &Arc<Inner>) -> Result<(), ServeError> {
         let ends = Arc::new(StdioEnds::take().map_err(system)?);
-        let driver = Self::new(server, Hub::stdio(Arc::clone(&ends)).map_err(system)?);
+        let driver = Self::new(server, Hub::stdio(Arc::clone(&ends)).map_err(system)?, Connections::One);
         driver.open(Ends::Stdio(ends))?;
         driver.keep();
         Ok(())
@@ -149,7 +162,7 @@ impl Driver {
 
     /// Serves one socket until the connection is over.
     pub(crate) fn socket(server: &Arc<Inner>, conn: Conn) -> Result<(), ServeError> {
-        let driver = Self::new(server, Hub::sockets().map_err(system)?);
+        let driver = Self::new(server, Hub::sockets().map_err(system)?, Connections::One);
         driver.open(Ends::Socket(conn))?;
         driver.keep();
         Ok(())

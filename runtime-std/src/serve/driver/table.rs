@@ -35,6 +35,8 @@ struct Place {
 /// The connections, and which of them want something.
 #[derive(Default)]
 pub(super) struct Table {
+    /// How many handlers may be at work for one connection.
+    max_running: usize,
     places: Vec<Place>,
     free: Vec<u32>,
     len: usize,
@@ -47,6 +49,10 @@ pub(super) struct Table {
 }
 
 impl Table {
+    pub(super) fn new(max_running: usize) -> Self {
+        Self { max_running, ..Self::default() }
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.len
     }
@@ -116,6 +122,9 @@ impl Table {
         connection.is_dirty = false;
         connection.flush(key, now);
         if connection.closed {
+            if connection.is_ready {
+                self.ready.retain(|ready| *ready != key);
+            }
             if let Some(connection) = self.remove(key) {
                 hub.remove(key.to_u64(), &connection.ends);
             }
@@ -134,10 +143,11 @@ impl Table {
         };
     }
 
-    /// Its requests may run, if there is room for their answers.
+    /// Its requests may run, if there is room for their answers and it has not enough of the threads.
     fn line_up(&mut self, key: Key) {
+        let max_running = self.max_running;
         let Some(connection) = self.get_mut(key) else { return };
-        if !connection.is_ready && !connection.waiting.is_empty() && connection.has_room() {
+        if !connection.is_ready && connection.may_run(max_running) {
             connection.is_ready = true;
             self.ready.push_back(key);
         }
@@ -184,11 +194,12 @@ impl Table {
 
     /// The next request to run.
     pub(super) fn next_job(&mut self) -> Option<Job> {
+        let max_running = self.max_running;
         while let Some(key) = self.ready.pop_front() {
             let Some(connection) = self.get_mut(key) else { continue };
             // One whose client does not read waits until it does.
-            let job = if connection.has_room() { connection.next() } else { None };
-            connection.is_ready = job.is_some() && !connection.waiting.is_empty();
+            let job = if connection.may_run(max_running) { connection.next() } else { None };
+            connection.is_ready = job.is_some() && connection.may_run(max_running);
             if connection.is_ready {
                 self.ready.push_back(key);
             }
