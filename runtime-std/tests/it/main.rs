@@ -24,6 +24,7 @@ mod processes;
 mod served;
 mod serving;
 mod sharing;
+mod soak;
 mod sockets;
 mod states;
 mod stopping;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
                 processes::trials(),
                 serving::trials(),
                 sharing::trials(),
+                soak::trials(),
                 sockets::trials(),
                 states::trials(),
                 stopping::trials(),

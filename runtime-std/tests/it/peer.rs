@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStderr, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
@@ -65,8 +66,13 @@ impl Lines {
 
     /// As [`answer`](Self::answer); none at the end.
     pub(crate) fn until_end(&self) -> Option<(u64, String)> {
+        self.message_or_end().map(|message| Self::read(&message))
+    }
+
+    /// The next message; none at the end.
+    pub(crate) fn message_or_end(&self) -> Option<RawJson> {
         match self.0.recv_timeout(LONG) {
-            Ok(line) => Some(Self::read(&raw(&line))),
+            Ok(line) => Some(raw(&line)),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => panic!("neither a message nor the end"),
         }
@@ -111,7 +117,8 @@ pub(crate) struct Peer {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
     pub(crate) lines: Lines,
-    pub(crate) stderr: Option<ChildStderr>,
+    /// What it says on stderr, read as it comes.
+    pub(crate) stderr: Option<JoinHandle<String>>,
 }
 
 impl Peer {
@@ -122,8 +129,13 @@ impl Peer {
         let lines = Lines::of(child.stdout.take().unwrap());
         input.write_all(OPENING.as_bytes()).unwrap();
         assert!(lines.next().view().get("result").is_some());
-        let stderr = child.stderr.take();
-        Self { child, input: Some(input), lines, stderr }
+        let mut stderr = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut said = String::new();
+            stderr.read_to_string(&mut said).unwrap();
+            said
+        });
+        Self { child, input: Some(input), lines, stderr: Some(stderr) }
     }
 
     pub(crate) fn send(&mut self, lines: &str) {

@@ -1,6 +1,6 @@
 //! The served half over standard input and output: who waits for whom, and who does not.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::process::Stdio;
@@ -224,11 +224,9 @@ fn stray_prints_stay_off_the_wire() {
     peer.send(&(call(1, "print", "{}") + &echo(2)));
     assert_eq!(peer.lines.answer(), (1, "printed".into()));
     assert_eq!(peer.lines.answer(), (2, "hi".into()));
-    let mut stderr = peer.stderr.take().unwrap();
+    let stderr = peer.stderr.take().unwrap();
     peer.finish();
-    let mut said = String::new();
-    stderr.read_to_string(&mut said).unwrap();
-    assert_eq!(said, "a stray line\n");
+    assert_eq!(stderr.join().unwrap(), "a stray line\n");
 }
 
 fn handlers_find_nothing_to_read() {
