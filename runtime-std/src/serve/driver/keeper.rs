@@ -167,7 +167,7 @@ mod tests {
     use super::IDLE_TICKS;
     use crate::serve::driver::hub::Hub;
     use crate::serve::driver::lead::TICK;
-    use crate::serve::driver::{Driver, Lead};
+    use crate::serve::driver::{Connections, Driver, Lead};
     use crate::serve::server::Server;
 
     /// Longer than the keeper watches before it takes the lock to sleep.
@@ -181,7 +181,7 @@ mod tests {
             let (sender, driver) = channel();
             let (woken, ended) = channel();
             thread::spawn(move || {
-                let driver = Driver::new(&server.inner, Hub::sockets().unwrap());
+                let driver = Driver::new(&server.inner, Hub::sockets().unwrap(), Connections::One);
                 driver.lock().lead = Lead::Worker(0);
                 sender.send(std::sync::Arc::clone(&driver)).unwrap();
                 driver.keep();
