@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
@@ -45,17 +45,24 @@ pub(crate) fn run(mut command: Command) -> Result<Done, Failed> {
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
-    Ok(Done { status: status.code(), stdout: text(readers.0), stderr: text(readers.1) })
+    let text = |reader: Receiver<String>| {
+        let left = until.saturating_duration_since(Instant::now());
+        reader.recv_timeout(left).map_err(|_| format!("{command:?} left something running"))
+    };
+    Ok(Done { status: status.code(), stdout: text(readers.0)?, stderr: text(readers.1)? })
 }
 
-fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+/// What it started may hold the pipe longer than itself, so the thread is not joined.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, text) = channel();
     std::thread::spawn(move || {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
             // What was read until an error is as good as the whole for a message.
             let _ = pipe.read_to_end(&mut all);
         }
-        String::from_utf8_lossy(&all).into_owned()
-    })
+        // Nobody waits for it any more, if it took too long.
+        let _ = sender.send(String::from_utf8_lossy(&all).into_owned());
+    });
+    text
 }
