@@ -25,6 +25,7 @@ trials!(
 
 const MINUTE: &str = r#"{"ms":60000}"#;
 
+// H-189, P-127
 fn the_end_of_input_lets_calls_finish() {
     let mut peer = Peer::start(&["threads=2"]);
     // The last two have not even begun.

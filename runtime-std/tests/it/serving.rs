@@ -97,6 +97,7 @@ fn a_listing_needs_no_thread() {
     peer.finish();
 }
 
+// H-195
 fn a_call_that_lasts_delays_nothing() {
     let mut peer = Peer::start(&[]);
     peer.send(&(call(1, "sleep", MINUTE) + &ping(2)));
@@ -149,7 +150,6 @@ fn a_call_that_is_cancelled_while_it_waits_never_runs() {
     peer.finish();
 }
 
-// P-125
 fn a_cancel_overtakes_a_running_call() {
     let mut peer = Peer::start(&[]);
     peer.send(&(call(1, "sleep", MINUTE) + &cancel(1) + &ping(2)));
@@ -219,6 +219,7 @@ fn a_panic_is_answered_and_costs_no_thread() {
     peer.finish();
 }
 
+// P-116
 fn stray_prints_stay_off_the_wire() {
     let mut peer = Peer::start(&[]);
     peer.send(&(call(1, "print", "{}") + &echo(2)));

@@ -38,7 +38,7 @@ impl Dice {
             4 => ping(id),
             5 => call(id, "sleep", &format!(r#"{{"ms":{ms}}}"#)),
             6 => call(id, "stubborn", &format!(r#"{{"ms":{ms}}}"#)),
-            7 => call(id, "big", &format!(r#"{{"ms":{ms},"bytes":{}}}"#, self.below(300_000))),
+            7 => call(id, "big", &format!(r#"{{"ms":{ms},"bytes":{}}}"#, self.below(100_000))),
             8 => call(id, "panic", "{}"),
             _ => call(id, "progress", r#"{"n":3,"ms":1}"#),
         }
@@ -86,7 +86,7 @@ fn every_request_is_answered_once_over_pipes() {
     for (seed, threads) in [(1, 1), (2, 2), (3, 5), (4, 64)] {
         let mut peer = Peer::start(&[&format!("threads={threads}"), "max-out=1000000"]);
         let mut input = peer.input.take().unwrap();
-        let sent = send(&mut Dice::new(seed), 300, &mut input);
+        let sent = send(&mut Dice::new(seed), 150, &mut input);
         drop(input);
         check(&peer.lines, &sent);
         assert!(peer.exit().success());
@@ -106,7 +106,7 @@ fn every_request_is_answered_once_over_sockets() {
                     let lines = Lines::of(stream.try_clone().unwrap());
                     stream.write_all(OPENING.as_bytes()).unwrap();
                     assert!(lines.next().view().get("result").is_some());
-                    let sent = send(&mut Dice::new(seed), 200, &mut stream);
+                    let sent = send(&mut Dice::new(seed), 80, &mut stream);
                     stream.shutdown(std::net::Shutdown::Write).unwrap();
                     check(&lines, &sent);
                 })
