@@ -6,12 +6,14 @@
 //! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
 //!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
 //! - [`policy`]: what is to happen with a call, and what a person is shown of it ([`policy::preview`]).
+//! - [`link`]: whether a server can be called, and what is done about it if not.
 //! - [`results`]: what a model gets to see of a result, and the rest of it page by page.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
 //!
 //! Whatever a server says is untrusted here: its tools' names, their descriptions, their schemas, their results.
 
 pub mod catalog;
+pub mod link;
 mod mask;
 mod pattern;
 pub mod policy;

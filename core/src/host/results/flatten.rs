@@ -201,7 +201,7 @@ mod tests {
                 Just(r#"{"type":"text","text":"\u0007a"}"#), Just(r#"{"type":"image","data":"","mimeType":""}"#),
                 Just("{\"type\":\"image\",\"data\":\"\",\"mimeType\":\"\u{2800}\u{2800}\u{2800}\u{2800}\u{2800}\u{2800}\u{2800}\u{2800}\"}"),
                 Just(r#"{"type":"resource","resource":{"uri":"","text":""}}"#),
-            ], 0..200)
+            ], 0..60)
         ) {
             let result = format!(r#"{{"content":[{}]}}"#, blocks.join(","));
             let text = flat(&result);
