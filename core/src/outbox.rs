@@ -311,7 +311,20 @@ mod tests {
             for (key, size) in sizes.iter().enumerate() {
                 let message = alloc::vec![u8::try_from(key % 251).unwrap_or(0); *size];
                 expected.extend_from_slice(&message);
-                outbox.push(key, Bytes::from(message));
+                let refused = outbox.waiting.try_append(|block| {
+                    block.extend_from_slice(b"never sent");
+                    Err(())
+                });
+                prop_assert!(refused.is_err());
+                if key % 2 == 0 && *size < WHOLE {
+                    outbox.begins.push_back((outbox.waiting.queued, key));
+                    prop_assert_eq!(outbox.waiting.try_append(|block| {
+                        block.extend_from_slice(&message);
+                        Ok::<(), ()>(())
+                    }), Ok(()));
+                } else {
+                    outbox.push(key, Bytes::from(message));
+                }
                 let take = cuts.next().unwrap_or(1).min(outbox.transmit().len());
                 got.extend_from_slice(&outbox.transmit()[..take]);
                 outbox.written(take);

@@ -267,6 +267,31 @@ fn a_long_result_is_copied_as_it_is_without_line_breaks() {
 }
 
 #[test]
+fn a_long_text_stands_between_short_answers_and_within_the_limit() {
+    let mut config = config();
+    config.limits.max_message_bytes = 200_000;
+    let mut rig = Rig::new(config);
+    rig.initialize("2025-11-25", json!({}));
+    let [text, too_long] = [190_000, 199_990].map(|len| "line\n".chars().cycle().take(len * 5 / 6).collect());
+    let (text, too_long): (String, String) = (text, too_long);
+    let calls = [call(1, "a"), call(2, "a"), modern(3, "tools/call", json!({"name": "a"})), call(4, "a")];
+    let calls = calls.map(|call| rig.report(call).request);
+    let refused = rig.respond(calls[1], &Reply::text(&too_long));
+    assert!(matches!(refused, Err(ApiError::TooLarge { limit: 200_000, .. })), "{refused:?}");
+    rig.stuck = true;
+    for (call, text) in calls.into_iter().zip(["short", &text, &text, "short"]) {
+        rig.respond(call, &Reply::text(text)).unwrap();
+    }
+    rig.stuck = false;
+    rig.drain();
+    let said = rig.take();
+    let texts: Vec<_> = said.iter().map(|answer| &answer["result"]["content"][0]["text"]).collect();
+    assert_eq!(texts, ["short", &text, &text, "short"]);
+    assert_eq!(said.iter().map(|answer| &answer["id"]).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(said[2]["result"]["resultType"], "complete");
+}
+
+#[test]
 fn errors_have_the_code_of_the_requests_revision() {
     // P-029 P-343 P-344 P-346 P-347 P-024 P-027
     let mut rig = Rig::new(config());

@@ -55,7 +55,7 @@ impl Replies {
     }
 
     /// The answer of one long block of text in three parts, of which the second is the result itself and not copied.
-    /// `None`: it is something else, or so short that a copy is cheaper.
+    /// `None`: it is something else, so short that a copy is cheaper, or a small part of what it would keep alive.
     pub(super) fn long_text(
         &self,
         id: &RequestId,
@@ -63,7 +63,10 @@ impl Replies {
         revision: Revision,
         result: &RawJson,
     ) -> Option<(Vec<u8>, Bytes, &'static [u8])> {
-        if result.len() < LONG || *method != Method::ToolsCall || !is_text_result(result.as_bytes()) {
+        if result.retained_len() / 2 > result.len()
+            || *method != Method::ToolsCall
+            || !is_text_result(result.as_bytes())
+        {
             return None;
         }
         let modern = revision.era() == Era::Modern;

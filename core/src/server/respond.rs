@@ -10,6 +10,7 @@ use crate::mcp::{Era, Revision, codes};
 use crate::server::answer;
 use crate::server::event::{Reply, RequestHandle};
 use crate::server::input;
+use crate::server::plain::LONG;
 use crate::server::requests::Open;
 use crate::server::session::{Session, error_message};
 use crate::time::Instant;
@@ -36,7 +37,7 @@ impl Session {
             Reply::Complete(result) => {
                 answer::check(&open.method, open.output_schema.as_deref(), result)?;
                 let (replies, limit) = (&self.replies, self.config.limits.max_message_bytes);
-                let long = if self.out.is_joined() {
+                let long = if result.len() >= LONG && self.out.is_joined() {
                     replies.long_text(&open.id, &open.method, open.revision, result)
                 } else {
                     None
