@@ -115,8 +115,9 @@ impl<'de> Deserializer<'de> for Typed<'de> {
             Kind::Object => self.object(visitor),
             Kind::Number => match (value.as_u64(), value.as_i64()) {
                 (Some(whole), _) => visitor.visit_u64(whole),
-                (None, Some(whole)) => visitor.visit_i64(whole),
-                (None, None) => self.deserialize_f64(visitor),
+                (None, Some(whole)) if whole != 0 => visitor.visit_i64(whole),
+                // Minus nothing is no integer, and nothing else of it would be left.
+                (None, _) => self.deserialize_f64(visitor),
             },
         }
     }

@@ -7,6 +7,7 @@ use sanswire::jsonrpc::{
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Reads `data` as JSON and as a message, and compares all that can be seen with what serde_json sees.
@@ -20,6 +21,8 @@ pub fn check_envelope(data: &[u8]) {
     raw_json_accepts_what_the_grammar_allows(data);
     if let (Ok(raw), Ok(value)) = (parse_raw(data), serde_json::from_slice::<Value>(data)) {
         assert_same(raw.view(), &value);
+        assert_same(raw.view(), &raw.view().read().expect("what serde_json reads as any value"));
+        misfits_have_a_place(raw.view());
         depth_is_counted(data, depth(&value));
     }
     let read = jsonrpc::parse(Bytes::copy_from_slice(data), MAX_DEPTH);
@@ -41,6 +44,14 @@ pub fn check_envelope(data: &[u8]) {
         assert_eq!(outcome_of(&read), expected, "{read:?}");
     }
     batches_agree(data);
+}
+
+/// Reading into a type that may not fit names a place, and never what stands there.
+fn misfits_have_a_place(view: JsonRef<'_>) {
+    type Odd = BTreeMap<String, Vec<(u8, Option<Result<char, String>>)>>;
+    if let Err(misfit) = view.read::<Odd>() {
+        assert!(misfit.path().is_empty() == (view.kind() != Kind::Object), "{misfit}");
+    }
 }
 
 fn parse_raw(data: &[u8]) -> Result<RawJson, jsonrpc::JsonFault> {

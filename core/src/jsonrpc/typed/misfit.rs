@@ -83,6 +83,9 @@ impl Misfit {
 }
 
 fn bounded(name: &str) -> String {
+    if name.is_empty() {
+        return "\"\"".into();
+    }
     name.chars().take(NAME_CHARS).collect()
 }
 

@@ -67,6 +67,7 @@ fn a_misfit_names_the_place_and_what_is_expected_and_not_the_value() {
         ("[0].a must be an integer from 0 to 255", misfit::<Vec<Map<u8>>>(r#"[{"a":1.5}]"#)),
         ("a must be an integer, not an object", misfit::<Map<i64>>(r#"{"a":{}}"#)),
         ("it must be an object, not an array", misfit::<Map<u8>>("[]")),
+        (r#""" must be an integer from 0 to 255, not null"#, misfit::<Map<u8>>(r#"{"":null}"#)),
         ("it must be an array, not an object", misfit::<Vec<u8>>("{}")),
         ("it must be a number", misfit::<f64>("1e999")),
         ("end is missing", misfit::<Range<u8>>(r#"{"start":1}"#)),
@@ -99,6 +100,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
         any::<i32>().prop_map(|n| Value::from(f64::from(n) / 8.0)),
+        Just(Value::from(-0.0)),
         ".*".prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
