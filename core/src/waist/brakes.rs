@@ -32,6 +32,9 @@ pub struct BrakeLimits {
     pub max_tokens: u64,
     /// Cost in all, in a unit of the embedder's. Once it is spent, the next call is refused.
     pub max_cost: u64,
+    /// Whether a run can be halted by hand ([`Waist::halt`](crate::waist::Waist::halt)), as every run can be while
+    /// another brake is on.
+    pub kill_switch: bool,
     /// Runs that are counted at once. Calls of one run more are refused until another is
     /// [reset](crate::waist::Waist::reset): to forget a run by itself would take its brakes off. Default: 1024, at
     /// most 65,536.
@@ -48,6 +51,7 @@ impl Default for BrakeLimits {
             error_samples: 5,
             max_tokens: 0,
             max_cost: 0,
+            kill_switch: false,
             max_runs: 1024,
         }
     }
@@ -60,6 +64,7 @@ impl BrakeLimits {
             || self.error_percent != 0
             || self.max_tokens != 0
             || self.max_cost != 0
+            || self.kill_switch
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -90,10 +95,12 @@ pub enum Brake {
     Tokens,
     /// The money is spent.
     Cost,
+    /// Somebody halted it by hand.
+    Operator,
 }
 
 impl Brake {
-    /// Its name: `rate`, `repeat`, `errors`, `tokens` or `cost`.
+    /// Its name: `rate`, `repeat`, `errors`, `tokens`, `cost` or `operator`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -102,6 +109,7 @@ impl Brake {
             Self::Errors => "errors",
             Self::Tokens => "tokens",
             Self::Cost => "cost",
+            Self::Operator => "operator",
         }
     }
 }
@@ -252,6 +260,16 @@ impl Brakes {
         if let Some(bucket) = bucket {
             bucket.end(&self.limits, end, now);
         }
+    }
+
+    /// Halts a run, whether or not it is counted yet.
+    pub(super) fn halt(&mut self, run: Option<&str>, now: Instant) -> Option<Halt> {
+        let bucket = match run.filter(|run| !run.is_empty()) {
+            _ if !self.on => return None,
+            None => &mut self.shared,
+            Some(run) => self.runs.entry(run.into()).or_default(),
+        };
+        Some(bucket.trip(Brake::Operator, now))
     }
 
     /// Forgets all that was counted. The place of a run is free again if no call of it is under way.

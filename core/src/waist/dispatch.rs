@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::error::ConfigError;
 use crate::time::{Instant, Monotonic};
-use crate::waist::brakes::{BrakeLimits, Brakes, Halt, Spend, Stop};
+use crate::waist::brakes::{Brake, BrakeLimits, Brakes, Halt, Spend, Stop};
 use crate::waist::call::{Call, End};
 use crate::waist::capability::{self, Grant};
 use crate::waist::containment;
@@ -244,6 +244,18 @@ impl Waist {
     #[must_use]
     pub fn spent(&self, run: Option<&str>) -> Spend {
         self.brakes.spent(run)
+    }
+
+    /// Halts a run by hand; returns the halt that stands, which may be an earlier one. Calls under way go on as with any
+    /// brake: stopping them is the caller's. None: all brakes are off, and nothing was halted.
+    pub fn halt(&mut self, run: Option<&str>, now: Instant) -> Option<Halt> {
+        let now = self.clock.advance(now);
+        let halt = self.brakes.halt(run, now)?;
+        let mut call = Call::new("halt");
+        call.scope.run = run.map(Into::into);
+        let told = Told { rule: Some(Brake::Operator.as_str()), ..Told::default() };
+        self.records.push(RecordKind::Halt, &call, told, now);
+        Some(halt)
     }
 
     /// Lifts the run's halt, which it returns, and forgets what was counted. Also for a run that is over: its place

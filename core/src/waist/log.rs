@@ -210,9 +210,13 @@ impl Tally {
         self.missing += entry.sequence - self.last - 1;
         self.last = entry.sequence;
         let run = entry.run.as_deref().unwrap_or_default();
-        if entry.kind == RecordKind::Reset {
-            self.spent.remove(run);
-            return;
+        match entry.kind {
+            RecordKind::Start | RecordKind::End | RecordKind::Rejected => {}
+            RecordKind::Halt => return,
+            RecordKind::Reset => {
+                self.spent.remove(run);
+                return;
+            }
         }
         let counts = match self.actions.get_mut(&entry.action) {
             Some(counts) => counts,
@@ -235,7 +239,7 @@ impl Tally {
                 }
             }
             RecordKind::Rejected => counts.rejected += 1,
-            RecordKind::Reset => {}
+            RecordKind::Halt | RecordKind::Reset => {}
         }
     }
 }

@@ -105,24 +105,28 @@ pub enum RecordKind {
     End,
     /// A call was refused.
     Rejected,
+    /// A run was halted by hand. That a brake did it is told by the refusals that follow.
+    Halt,
     /// A run's halt was lifted, and what was counted of it forgotten.
     Reset,
 }
 
 impl RecordKind {
-    /// Its name: `start`, `end`, `rejected` or `reset`.
+    /// Its name: `start`, `end`, `rejected`, `halt` or `reset`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
             Self::End => "end",
             Self::Rejected => "rejected",
+            Self::Halt => "halt",
             Self::Reset => "reset",
         }
     }
 
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Self::Start, Self::End, Self::Rejected, Self::Reset].into_iter().find(|kind| kind.as_str() == name)
+        let all = [Self::Start, Self::End, Self::Rejected, Self::Halt, Self::Reset];
+        all.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 

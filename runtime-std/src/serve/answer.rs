@@ -18,8 +18,8 @@ impl Inner {
             Err(refused) => return refused,
         };
         let reply = caught(|| self.application().handle(call));
-        self.governor().end(admitted, call, reply.as_ref());
-        reply.unwrap_or_else(|| {
+        let stopped = self.governor().end(admitted, call, reply.as_ref());
+        stopped.or(reply).unwrap_or_else(|| {
             // What a panic says is for the log, which std's hook has written, and not for the client.
             Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, "the handler failed"))
         })

@@ -180,6 +180,7 @@ impl Call<'_> {
     pub fn ask(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
         match self.put(key, request)? {
             Asked::Answered(answer) => Ok(answer),
+            Asked::Put if self.is_cancelled() => Err(AskError::Failed(PeerOutcome::Cancelled)),
             Asked::Put if self.era() == Era::Modern => Err(AskError::Suspended),
             Asked::Put => self.wait_for_answer(key, request),
         }
@@ -271,6 +272,8 @@ impl Call<'_> {
         let mut told = self.lock();
         let Some(asking) = told.asking.as_mut() else { return Err(AskError::Suspended) };
         match outcome {
+            // It may have been stopped by hand, of which the client knows nothing.
+            Ok(_) if self.is_cancelled() => Err(AskError::Failed(PeerOutcome::Cancelled)),
             Ok(PeerOutcome::Result(answer)) => {
                 asking.answer(key, answer).map_err(|fault| AskError::new(fault, self.era()))
             }

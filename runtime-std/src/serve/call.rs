@@ -112,6 +112,10 @@ impl<'a> Call<'a> {
         self.job.cancel.is_set()
     }
 
+    pub(super) const fn cancel(&self) -> &Arc<Cancel> {
+        &self.job.cancel
+    }
+
     /// Sleeps, but no longer than the call is wanted. Whether it was cancelled.
     pub fn sleep(&self, patience: Duration) -> bool {
         self.job.cancel.wait(patience)

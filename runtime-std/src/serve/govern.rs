@@ -7,7 +7,8 @@ use sanswire::error::ConfigError;
 use sanswire::server::Reply;
 use sanswire::server::govern::{Governed, refused};
 use sanswire::waist::{
-    Admitted, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend, Tier, Trust, Waist,
+    Admitted, Brake, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend, Tier, Trust,
+    Waist,
 };
 
 use crate::clock::Clock;
@@ -29,7 +30,8 @@ pub(crate) struct Governor {
 /// What all governed calls pass.
 trait Gate: Send + Sync {
     fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply>;
-    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>);
+    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply>;
+    fn halt(&self) -> Option<Halt>;
     fn halted(&self) -> Option<Halt>;
     fn spent(&self) -> Spend;
     fn reset_halt(&self) -> Option<Halt>;
@@ -41,6 +43,7 @@ impl Governor {
     pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
         let ServerOptions { mut bindings, governed, trust, tier, records, .. } = options;
         let subjects = bindings.brakes.max_repeats != 0 || !bindings.hooks.is_empty();
+        let kill_switch = bindings.brakes.kill_switch;
         let (run, open) = (bindings.scope.run.clone(), bindings.open_without_policy);
         bindings.hooks = bindings.hooks.into_iter().map(Contained::wrap).collect();
         let waist = Waist::new(bindings)?;
@@ -49,7 +52,8 @@ impl Governor {
         }
         let clock = Clock::start();
         let ledger = Ledger::new(waist, records, clock);
-        Ok(Self { bound: Some(Box::new(Bound { ledger, clock, governed, subjects, trust, tier, run })) })
+        let bound = Bound { ledger, clock, governed, subjects, trust, tier, kill_switch, run };
+        Ok(Self { bound: Some(Box::new(bound)) })
     }
 
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
@@ -57,11 +61,20 @@ impl Governor {
         self.bound.as_ref().map_or(Ok(None), |bound| bound.begin(call))
     }
 
-    /// The work of a call is over. No reply: its handler panicked.
-    pub(crate) fn end(&self, admitted: Option<Admitted>, call: &Call<'_>, reply: Option<&Reply>) {
-        if let (Some(bound), Some(admitted)) = (&self.bound, admitted) {
-            bound.end(admitted, call, reply);
-        }
+    /// The work of a call is over. No reply: its handler panicked. Gives the answer instead, if the call was stopped by
+    /// hand meanwhile.
+    pub(crate) fn end(
+        &self,
+        admitted: Option<Admitted>,
+        call: &Call<'_>,
+        reply: Option<&Reply>,
+    ) -> Option<Reply> {
+        self.bound.as_ref()?.end(admitted?, call, reply)
+    }
+
+    /// Halts the run by hand, and cancels what is under way.
+    pub(crate) fn halt(&self) -> Option<Halt> {
+        self.bound.as_ref()?.halt()
     }
 
     pub(crate) fn halted(&self) -> Option<Halt> {
@@ -96,6 +109,8 @@ struct Bound {
     subjects: bool,
     trust: Trust,
     tier: Option<Tier>,
+    /// Calls under way can be stopped by hand.
+    kill_switch: bool,
     run: Option<Arc<str>>,
 }
 
@@ -105,16 +120,20 @@ impl Gate for Bound {
             self.governed.call(call.method(), call.params(), &call.context().principal, self.subjects);
         let Some(mut effect) = effect else { return Ok(None) };
         (effect.trust, effect.tier) = (self.trust, self.tier);
-        effect.principal = call.context().principal.name().map(Into::into);
         let now = self.clock.now();
         let mut state = self.ledger.lock();
         let admitted = state.waist.begin(&effect, now);
+        if self.kill_switch
+            && let Some(sequence) = admitted.as_ref().ok().and_then(Admitted::sequence)
+        {
+            state.open.insert(sequence, Arc::clone(call.cancel()));
+        }
         self.ledger.recorded(&mut state);
         drop(state);
         admitted.map(Some).map_err(|rejection| refused(call.method(), &rejection))
     }
 
-    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) {
+    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply> {
         let (spent, said) = call.told();
         let class = match reply {
             _ if call.is_cancelled() => Some(ErrorClass::Cancelled),
@@ -126,8 +145,25 @@ impl Gate for Bound {
         };
         let now = self.clock.now();
         let mut state = self.ledger.lock();
+        // A halt by hand has taken out the calls that it stopped.
+        let stopped =
+            self.kill_switch && admitted.sequence().is_some_and(|start| state.open.remove(&start).is_none());
         state.waist.end(admitted, End { error: class, spent }, now);
         self.ledger.recorded(&mut state);
+        drop(state);
+        let halt = Halt { brake: Brake::Operator, since: now };
+        stopped.then(|| refused(call.method(), &Rejection::Halted(halt)))
+    }
+
+    fn halt(&self) -> Option<Halt> {
+        let now = self.clock.now();
+        let mut state = self.ledger.lock();
+        let halt = state.waist.halt(self.run.as_deref(), now)?;
+        let open = std::mem::take(&mut state.open);
+        self.ledger.recorded(&mut state);
+        drop(state);
+        open.values().for_each(|cancel| cancel.set());
+        Some(halt)
     }
 
     fn halted(&self) -> Option<Halt> {

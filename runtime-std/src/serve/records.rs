@@ -1,5 +1,6 @@
 //! Records on their way out of the waist, on a thread that no call waits for.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -8,6 +9,7 @@ use sanswire::waist::{Record, Waist};
 
 use crate::clock::Clock;
 use crate::serve::answer::caught;
+use crate::serve::call::Cancel;
 
 /// Takes records. Whether it could.
 pub(crate) type Sink = Box<dyn FnMut(Record, SystemTime) -> bool + Send>;
@@ -39,6 +41,8 @@ pub(crate) struct Ledger {
 
 pub(crate) struct State {
     pub(crate) waist: Waist,
+    /// The calls under way that a halt by hand is to stop, by their start.
+    pub(crate) open: BTreeMap<u64, Arc<Cancel>>,
     /// Until a thread has it.
     sink: Option<Sink>,
     started: bool,
@@ -52,8 +56,16 @@ pub(crate) struct State {
 
 impl Ledger {
     pub(crate) fn new(waist: Waist, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
-        let state =
-            State { waist, sink, started: false, busy: false, stopping: false, given_up: false, failed: 0 };
+        let state = State {
+            waist,
+            open: BTreeMap::new(),
+            sink,
+            started: false,
+            busy: false,
+            stopping: false,
+            given_up: false,
+            failed: 0,
+        };
         Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock })
     }
 

@@ -121,6 +121,15 @@ impl Server {
         self.inner.governor.halted()
     }
 
+    /// Halts the server's run by hand: all further calls are refused until [`reset_halt`](Self::reset_halt), those under
+    /// way are cancelled, and answered as refused whatever their handlers come to. Returns the halt that stands. None:
+    /// nothing was halted, for no brake is on; [`kill_switch`](sanswire::waist::BrakeLimits::kill_switch) is one, and the
+    /// one that lets calls under way be cancelled. A question to a client goes on until it is answered.
+    #[expect(clippy::must_use_candidate, reason = "that it is halted is what matters")]
+    pub fn halt(&self) -> Option<Halt> {
+        self.inner.governor().halt()
+    }
+
     /// Lifts the halt, which it returns, and forgets what the brakes counted.
     #[expect(clippy::must_use_candidate, reason = "that it is lifted is what matters")]
     pub fn reset_halt(&self) -> Option<Halt> {

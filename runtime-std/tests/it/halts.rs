@@ -9,11 +9,11 @@ use sanswire_std::sanswire::client::Outcome;
 use sanswire_std::sanswire::mcp::Method;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_std::sanswire::server::Governed;
-use sanswire_std::sanswire::waist::{Bindings, Brake, Grant, RecordKind, Scope, Spend};
+use sanswire_std::sanswire::waist::{Bindings, Brake, ErrorClass, Grant, RecordKind, Scope, Spend};
 use sanswire_std::{Builder, Call, Client, Resource, Server, Stopper, Tool, ToolError};
 use serde::de::IgnoredAny;
 
-use crate::common::{eventually, no_options, options, outcome, raw, text_of, tool, trials};
+use crate::common::{LONG, eventually, no_options, options, outcome, raw, text_of, tool, trials};
 
 trials!(
     too_many_calls_halt_every_connection,
@@ -22,6 +22,7 @@ trials!(
     failures_halt_and_cancels_do_not,
     what_handlers_spend_halts,
     a_call_under_way_goes_on_and_counts,
+    a_halt_by_hand_stops_what_is_under_way,
     however_many_call_at_once_no_more_pass_than_may,
     a_grant_of_tools_locks_no_resource_unless_all_is_governed,
     records_of_all_connections_are_one_row,
@@ -198,6 +199,45 @@ fn a_call_under_way_goes_on_and_counts() {
     leave.wait();
     assert_eq!(text_of(held.wait()), "held");
     assert_eq!(listening.server.spent().tokens, 67);
+}
+
+fn a_halt_by_hand_stops_what_is_under_way() {
+    // H-185
+    let (inside, seen) = (Arc::new(Barrier::new(3)), Arc::new(Mutex::new(Vec::new())));
+    let (enters, records, ran) = (Arc::clone(&inside), Arc::clone(&seen), Arc::default());
+    let server = server(&ran, |bindings| bindings.brakes.kill_switch = true)
+        .tool("hold", Tool::new("Holds"), move |_: IgnoredAny, call: &Call<'_>| {
+            enters.wait();
+            assert!(call.sleep(LONG), "nobody stopped it");
+            Ok("held")
+        })
+        .records(move |record, _| records.lock().unwrap().push((record.kind, record.error)))
+        .build()
+        .unwrap();
+    let listening = Listening::new(server);
+    let (one, other) = (listening.client(), listening.client());
+    let hold = |client: &Client| {
+        client.start(Method::ToolsCall, Some(raw(r#"{"name":"hold"}"#)), &no_options()).unwrap()
+    };
+    assert_eq!(tool(&one, "echo", "{}"), "echoed");
+    let held = [hold(&one), hold(&other)];
+    inside.wait();
+    assert_eq!(listening.server.halt().map(|halt| halt.brake), Some(Brake::Operator));
+    for held in held {
+        let Outcome::Complete(result) = held.wait() else { panic!() };
+        let result = CallToolResult::new(result);
+        assert!(result.is_error() && result.text().contains("operator"), "{}", result.text());
+    }
+    assert!(refused(&one, "echo").contains("operator"));
+    assert!(refused(&other, "echo").contains("operator"));
+    assert!(listening.server.reset_halt().is_some());
+    assert_eq!(tool(&other, "echo", "{}"), "echoed");
+    eventually("all is told", || seen.lock().unwrap().len() == 12);
+    let seen = seen.lock().unwrap();
+    let count = |kind, error| seen.iter().filter(|told| **told == (kind, error)).count();
+    assert_eq!(count(RecordKind::End, Some(ErrorClass::Cancelled)), 2);
+    assert_eq!(count(RecordKind::Rejected, Some(ErrorClass::BudgetExceeded)), 2);
+    assert_eq!((count(RecordKind::Halt, None), count(RecordKind::Reset, None)), (1, 1));
 }
 
 fn however_many_call_at_once_no_more_pass_than_may() {

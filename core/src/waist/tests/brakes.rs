@@ -285,6 +285,31 @@ fn any_op() -> impl Strategy<Value = Op> {
     ]
 }
 
+#[test]
+fn a_run_is_halted_by_hand_whatever_it_has_done() {
+    // H-185
+    let mut halting = waist(|limits| limits.kill_switch = true);
+    let in_run = |run| call("a", Some(run));
+    assert_eq!(once(&mut halting, &in_run("r"), End::ok(), at(0)), None);
+    let halt = Halt { brake: Brake::Operator, since: at(1) };
+    // One that has made no call yet as well.
+    let runs = [Some("r"), Some("later"), None];
+    for (run, now) in runs.into_iter().map(|run| (run, at(1))).chain(runs.map(|run| (run, at(2)))) {
+        assert_eq!(halting.halt(run, now), Some(halt), "the first stands");
+        assert_eq!(halting.halted(run), Some(halt));
+    }
+    for call in [in_run("r"), in_run("later"), call("a", None)] {
+        assert_eq!(once(&mut halting, &call, End::ok(), at(3)), Some(Brake::Operator));
+    }
+    assert_eq!(once(&mut halting, &in_run("other"), End::ok(), at(3)), None);
+    assert_eq!(halting.reset(Some("r")), Some(halt));
+    assert_eq!(once(&mut halting, &in_run("r"), End::ok(), at(4)), None);
+
+    let mut off = waist(|_| ());
+    assert_eq!(off.halt(None, at(0)), None, "there is nothing that could");
+    assert_eq!(once(&mut off, &call("a", None), End::ok(), at(0)), None);
+}
+
 prop_compose! {
     fn any_limits()(
         calls in 0..8_u32, repeats in 0..5_u32, samples in 1..7_u32, tokens in 0..40_u64, cost in 0..40_u64,
@@ -298,6 +323,7 @@ prop_compose! {
             error_samples: samples,
             max_tokens: tokens,
             max_cost: cost,
+            kill_switch: false,
             max_runs: 3,
         }
     }

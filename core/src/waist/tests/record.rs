@@ -82,7 +82,7 @@ impl State {
                 spent.cost += record.spent.cost;
             }
             RecordKind::Reset => drop(self.spent.remove(&run)),
-            RecordKind::Rejected => {}
+            RecordKind::Rejected | RecordKind::Halt => {}
         }
     }
 }
