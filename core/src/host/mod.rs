@@ -8,11 +8,13 @@
 //! - [`policy`]: what is to happen with a call, and what a person is shown of it ([`policy::preview`]).
 //! - [`link`]: whether a server can be called, and what is done about it if not.
 //! - [`results`]: what a model gets to see of a result, and the rest of it page by page.
+//! - [`Instructions`]: what servers say of themselves, kept from passing for anything else.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
 //!
 //! Whatever a server says is untrusted here: its tools' names, their descriptions, their schemas, their results.
 
 pub mod catalog;
+mod instructions;
 pub mod link;
 mod mask;
 mod pattern;
@@ -20,5 +22,6 @@ pub mod policy;
 mod provenance;
 pub mod results;
 
+pub use instructions::Instructions;
 pub use mask::Mask;
 pub use provenance::Provenance;
