@@ -29,6 +29,7 @@ trials!(
     a_hook_that_panics_refuses_and_stops_nobody_else,
     a_log_says_what_happened,
     a_log_that_takes_nothing_fails_no_call,
+    what_a_slow_sink_has_not_taken_yet_it_gets_at_the_end,
     a_sink_that_panics_loses_its_record_only,
     a_sink_that_never_returns_delays_no_call_and_no_end,
 );
@@ -53,6 +54,10 @@ pub(crate) fn serve(flags: &[String]) {
         Some("print") => builder.records(print),
         Some("panic") => builder.records(|record, at| {
             assert!(!record.sequence.is_multiple_of(2), "on purpose");
+            print(record, at);
+        }),
+        Some("slow") => builder.records(|record, at| {
+            std::thread::sleep(Duration::from_millis(20));
             print(record, at);
         }),
         Some("full") => builder.record_log(Full),
@@ -332,6 +337,15 @@ fn a_log_that_takes_nothing_fails_no_call() {
     let client = governed(&["sink=full"]);
     assert_eq!(tool(&client, "echo", "{}"), "echoed");
     assert_eq!(written(&client).last().unwrap(), "lost 0 failed 2");
+}
+
+fn what_a_slow_sink_has_not_taken_yet_it_gets_at_the_end() {
+    let client = governed(&["sink=slow"]);
+    for _ in 0..4 {
+        assert_eq!(tool(&client, "echo", "{}"), "echoed");
+    }
+    let lines = written(&client);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("record ")).count(), 8, "{lines:?}");
 }
 
 fn a_sink_that_panics_loses_its_record_only() {
