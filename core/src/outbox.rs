@@ -162,6 +162,13 @@ impl Waiting {
         }
     }
 
+    /// Lets go of all room that holds nothing.
+    pub(crate) fn release(&mut self) {
+        if self.is_empty() {
+            self.clear();
+        }
+    }
+
     /// Bytes that wait.
     pub(crate) fn len(&self) -> usize {
         usize::try_from(self.queued - self.left).unwrap_or(usize::MAX)

@@ -192,6 +192,17 @@ impl LineDecoder {
         }
     }
 
+    /// Lets go of all room that holds nothing: for a stream that is quiet. What comes next pays for it.
+    pub fn release(&mut self) {
+        self.kept = None;
+        self.big_bytes = 0;
+        if self.start == self.buffer.len() && self.buffer.capacity() > FIRST_BYTES {
+            self.buffer = Vec::new();
+            self.start = 0;
+            self.searched = 0;
+        }
+    }
+
     /// Takes the line from `start` to `end` (its LF, or the end of the stream) out of the buffer. Nothing if it
     /// is blank.
     #[inline]

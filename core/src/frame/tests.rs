@@ -178,3 +178,19 @@ fn a_line_that_is_skipped_takes_no_more_than_a_read() {
     let expected = Frame::TooLong { id: None, has_method: false, len: 200 * 65_536 };
     assert_eq!(feed(&mut decoder, b"\n", 1), [expected]);
 }
+
+#[test]
+fn a_quiet_stream_lets_go_of_what_it_keeps() {
+    let mut decoder = LineDecoder::new(1 << 20);
+    let line = [vec![b'x'; 500_000], vec![b'\n']].concat();
+    let Some(Frame::Message(frame)) = feed(&mut decoder, &line, 65_536).pop() else { panic!("a line") };
+    decoder.recycle(frame);
+    assert!(decoder.retained_bytes() >= 500_000);
+    decoder.release();
+    assert_eq!(decoder.retained_bytes(), 0);
+    // What is unfinished stays.
+    assert_eq!(feed(&mut decoder, b"{\"a\":", 65_536), []);
+    decoder.release();
+    let rest = feed(&mut decoder, b"1}\n", 65_536);
+    assert_eq!(rest, [Frame::Message(Bytes::from_static(b"{\"a\":1}"))]);
+}

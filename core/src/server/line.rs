@@ -207,6 +207,13 @@ impl LineConnection {
         self.decoder.recycle(params.into_frame());
     }
 
+    /// Lets go of all buffers that hold nothing, which are otherwise kept for the next message: for a connection that is
+    /// one of many and has nothing to do. What comes next pays for it.
+    pub fn release(&mut self) {
+        self.decoder.release();
+        self.session.release();
+    }
+
     /// The end is near: what waits may leave for so long, or until an earlier end.
     fn drain_for(&mut self, drain: Duration, now: Instant) {
         let until = self.session.clock.advance(now).saturating_add(drain);

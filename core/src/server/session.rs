@@ -309,6 +309,11 @@ impl Session {
     }
 
     /// The link wrote `len` bytes of the one stream.
+    /// Lets go of room for what is to be sent, if nothing is.
+    pub(super) fn release(&mut self) {
+        self.out.stream_mut().release();
+    }
+
     pub(super) fn written(&mut self, len: usize) {
         if len > 0 && self.outbound_full() {
             self.note_held_up();

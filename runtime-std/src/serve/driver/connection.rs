@@ -18,6 +18,8 @@ use crate::serve::driver::table::Key;
 
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
+/// Buffers that a connection among others keeps while it has nothing to do.
+const KEPT_BYTES: usize = 16 * 1024;
 /// Tables that are empty keep room for so much.
 const KEPT: usize = 16;
 
@@ -72,6 +74,13 @@ impl Connection {
     /// Whether one of its requests waits and may run.
     pub(super) fn may_run(&self, max_running: usize) -> bool {
         !self.waiting.is_empty() && self.running < max_running && self.has_room()
+    }
+
+    /// Lets go of big buffers, if there is nothing to do.
+    pub(super) fn rest(&mut self) {
+        if self.open.is_empty() && self.machine.retained_bytes() > KEPT_BYTES {
+            self.machine.release();
+        }
     }
 
     /// What to wait for.

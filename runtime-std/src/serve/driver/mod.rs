@@ -123,7 +123,7 @@ impl Driver {
             Connections::Many => max_threads.div_ceil(2),
         };
         let state = State {
-            table: Table::new(max_running),
+            table: Table::new(max_running, connections == Connections::Many),
             listening: None,
             lead: Lead::Keeper,
             waits: None,

@@ -37,6 +37,8 @@ struct Place {
 pub(super) struct Table {
     /// How many handlers may be at work for one connection.
     max_running: usize,
+    /// Connections that have nothing to do keep no big buffers.
+    frugal: bool,
     places: Vec<Place>,
     free: Vec<u32>,
     len: usize,
@@ -49,8 +51,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(max_running: usize) -> Self {
-        Self { max_running, ..Self::default() }
+    pub(super) fn new(max_running: usize, frugal: bool) -> Self {
+        Self { max_running, frugal, ..Self::default() }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -118,6 +120,7 @@ impl Table {
     }
 
     fn tend_one(&mut self, hub: &Hub, key: Key, now: Instant) {
+        let frugal = self.frugal;
         let Some(connection) = self.get_mut(key) else { return };
         connection.is_dirty = false;
         connection.flush(key, now);
@@ -129,6 +132,9 @@ impl Table {
                 hub.remove(key.to_u64(), &connection.ends);
             }
             return;
+        }
+        if frugal {
+            connection.rest();
         }
         let want = connection.wants();
         if want != connection.want {
