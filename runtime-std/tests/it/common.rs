@@ -9,7 +9,7 @@ use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_std::{Client, Command, ConnectOptions};
 
 /// Longer than anything here should take on a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Whether this is built for the fallback, as it is on systems that are no Unix.
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
