@@ -194,12 +194,15 @@ pub struct ToolFilter(Arc<Shows>);
 type Shows = dyn Fn(&Principal, &str) -> bool + Send + Sync;
 
 impl ToolFilter {
-    /// Shows the tools for which `shows` is true. It must give the same answer whenever it is asked the same.
+    /// Shows the tools for which `shows` is true. It must give the same answer whenever it is asked the same, and soon: a
+    /// runtime asks it while others wait, so it must not call that runtime either.
     pub fn new(shows: impl Fn(&Principal, &str) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(shows))
     }
 
-    pub(super) fn shows(&self, principal: &Principal, tool: &str) -> bool {
+    /// Whether `principal` may see and call `tool`.
+    #[must_use]
+    pub fn shows(&self, principal: &Principal, tool: &str) -> bool {
         (self.0)(principal, tool)
     }
 }

@@ -133,20 +133,24 @@ impl Server {
             fault(vec!["this server answers by an application of its own, so use Server::update".into()])
         })?;
         let definition = definition::complete(kind, key, definition).map_err(fault)?;
+        let turn = self.inner().turn();
         // Whoever sees it listed can call it.
-        put(&mut router.table_mut(), &definition);
-        self.update(kind, |catalog| drop(definition::offer(kind, catalog, &definition)));
+        let before = router.change(|table| put(table, &definition));
+        self.update_in(&turn, kind, |catalog| drop(definition::offer(kind, catalog, &definition)));
+        drop(turn);
+        drop(before);
         Ok(())
     }
 
     fn remove(&self, kind: ListKind, key: &str) -> bool {
+        let turn = self.inner().turn();
         let mut removed = false;
         if self.inner().catalog().find(kind, key).is_some() {
-            self.update(kind, |catalog| removed = catalog.remove(kind, key));
+            self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key));
         }
-        if let Some(router) = self.closures() {
-            router.table_mut().remove(kind, key);
-        }
+        let before = self.closures().map(|router| router.change(|table| table.remove(kind, key)));
+        drop(turn);
+        drop(before);
         removed
     }
 

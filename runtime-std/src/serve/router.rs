@@ -1,7 +1,7 @@
 //! Finds the closure that a request is for.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use sanswire::jsonrpc::{ErrorObject, JsonRef, RawJson};
 use sanswire::mcp::codes::{self, ErrorCode};
@@ -68,8 +68,12 @@ impl Router {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    /// Changes what there is, in the [turn](crate::serve::server::Turn) of whoever changes. Gives what there was: a closure
+    /// that goes with it may do anything with the server, so let go of it when nothing is locked.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Table)) -> Table {
+        let mut table = self.table().clone();
+        change(&mut table);
+        std::mem::replace(&mut *self.table.write().unwrap_or_else(PoisonError::into_inner), table)
     }
 
     fn call_tool(&self, call: &Call<'_>) -> Reply {

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sanswire::Instant;
 use sanswire::error::ConfigError;
-use sanswire::server::{Catalog, Config, LineConnection, ListKind};
+use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
 use sanswire::waist::{Halt, Spend};
 
+use crate::serve::answer::caught;
 use crate::serve::application::Application;
 use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
@@ -26,7 +27,10 @@ pub struct Server {
 
 pub(crate) struct Inner {
     config: Config,
+    /// Its lock is held to look or to put another one there, never for longer.
     catalog: Mutex<Arc<Catalog>>,
+    /// One change of what is offered at a time.
+    changes: Mutex<()>,
     application: Box<dyn Application>,
     governor: Governor,
     /// The application again, if it is made of closures.
@@ -34,6 +38,9 @@ pub(crate) struct Inner {
     asks: Asks,
     pub(crate) serving: Serving,
 }
+
+/// The right to change what is offered.
+pub(super) type Turn<'a> = MutexGuard<'a, ()>;
 
 /// Why a server could not serve.
 #[derive(Debug)]
@@ -102,8 +109,16 @@ impl Server {
     ) -> Self {
         let catalog = Mutex::new(Arc::new(catalog));
         let Terms { governor, asks } = terms;
-        let inner =
-            Inner { config, catalog, application, governor, router, asks, serving: Serving::default() };
+        let inner = Inner {
+            config: contained(config),
+            catalog,
+            changes: Mutex::default(),
+            application,
+            governor,
+            router,
+            asks,
+            serving: Serving::default(),
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -148,12 +163,21 @@ impl Server {
         self.inner.governor.record_stats()
     }
 
-    /// Changes what is listed, and tells the clients.
+    /// Changes what is listed, and tells the clients. Copies what is listed, O(all of it).
+    ///
+    /// Changes wait for each other: one made from within `change` would wait for itself. Should `change` panic, nothing
+    /// has changed.
     pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
-        {
-            let mut catalog = self.inner.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-            change(Arc::make_mut(&mut catalog));
-        }
+        let turn = self.inner.turn();
+        self.update_in(&turn, kind, change);
+    }
+
+    /// As [`update`](Self::update), as a part of what is done in one turn.
+    pub(super) fn update_in(&self, _: &Turn<'_>, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+        // A connection that is accepted meanwhile gets what was listed before: nothing that serves waits for `change`.
+        let mut catalog = self.inner.catalog();
+        change(Arc::make_mut(&mut catalog));
+        *self.inner.listed() = catalog;
         self.inner.serving.drivers().iter().for_each(|driver| driver.list_changed(kind));
     }
 
@@ -180,8 +204,18 @@ impl Inner {
         self.router.as_ref()
     }
 
+    /// What is listed now.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.listed())
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Arc<Catalog>> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps others from changing what is offered.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The machine of a new connection.
@@ -190,6 +224,15 @@ impl Inner {
         machine.set_catalog(self.catalog());
         Ok(machine)
     }
+}
+
+/// A filter that panics shows nothing: it is asked under the lock that all connections need.
+fn contained(mut config: Config) -> Config {
+    let contain = |filter: ToolFilter| {
+        ToolFilter::new(move |who, tool| caught(|| filter.shows(who, tool)).unwrap_or(false))
+    };
+    config.tool_filter = config.tool_filter.map(contain);
+    config
 }
 
 /// Random bytes of std's: each hasher state has keys that the system drew.
