@@ -37,7 +37,8 @@ pub struct Limits {
     pub max_queued_out_bytes: usize,
     /// Events that wait to be taken; at the limit the machine stops reading.
     pub max_queued_events: usize,
-    /// Bytes that waiting events hold; soft by one read.
+    /// Bytes that waiting events hold; soft by one read. In a server's runtime also those of the requests that wait for
+    /// a thread, soft by one request.
     pub max_queued_event_bytes: usize,
     /// How many violations a peer may commit before the connection is closed.
     pub violation_budget: u32,

@@ -26,6 +26,13 @@ pub(crate) struct Job {
     pub(crate) cancel: Arc<Cancel>,
 }
 
+impl Job {
+    /// Bytes of the client's that it keeps alive.
+    pub(crate) fn held(&self) -> usize {
+        self.params.retained_len()
+    }
+}
+
 /// Whether a request is still wanted.
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {

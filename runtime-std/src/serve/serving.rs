@@ -40,8 +40,10 @@ impl Default for Serving {
 
 impl Server {
     /// How many handlers may run at once, over standard input and output or for one listener: 64 unless set, at
-    /// least 1. For what is served from now on. Further requests wait; cancels, pings and listings do not. No connection of
-    /// a listener gets more than half of them.
+    /// least 1. For what is served from now on. Further requests wait; cancels, pings and listings do not. Those of one
+    /// connection wait as long as they hold less than
+    /// [`max_queued_event_bytes`](sanswire::limits::Limits::max_queued_event_bytes); what comes then is refused (-32603). No
+    /// connection of a listener gets more than half of the threads.
     ///
     /// A handler that takes less than a millisecond runs on the thread that read its request, so that as many
     /// threads are started as there are handlers that take longer at the same time.
@@ -163,6 +165,8 @@ impl Serving {
     pub(crate) fn enter(&self, driver: &Arc<Driver>) {
         let stop = {
             let mut serving = self.lock();
+            // Or one that serves a connection at a time would keep something of each.
+            serving.drivers.retain(|driver| driver.strong_count() > 0);
             serving.drivers.push(Arc::downgrade(driver));
             serving.stop
         };
@@ -190,5 +194,25 @@ impl Serving {
         let mut serving = self.lock();
         serving.drivers.retain(|driver| driver.strong_count() > 0);
         serving.drivers.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use crate::Server;
+
+    #[test]
+    fn connections_that_are_over_are_forgotten() {
+        let server = Server::builder("s", "1").build().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        for _ in 0..10 {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            drop(client);
+            server.serve_tcp_stream(stream).unwrap();
+        }
+        assert_eq!(server.inner.serving.lock().drivers.len(), 1);
     }
 }

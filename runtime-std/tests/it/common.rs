@@ -15,12 +15,14 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
 
 /// What the fallback cannot do, and why.
-const NEEDS_UNIX: [(&str, &str); 11] = [
+const NEEDS_UNIX: [(&str, &str); 13] = [
     ("stray_prints_stay_off_the_wire", "needs descriptors"),
     ("handlers_find_nothing_to_read", "needs descriptors"),
     ("a_client_that_vanishes_cancels_its_calls", "needs a poll that tells of pipes nobody reads"),
     ("a_listing_needs_no_thread", "needs a poll instead of threads"),
     ("a_handler_that_never_ends_is_left_behind", "needs a poll instead of threads"),
+    ("without_a_thread_to_be_had_questions_are_answered", "needs a poll instead of threads"),
+    ("who_has_served_has_its_output_back_though_a_handler_goes_on", "needs descriptors"),
     ("a_killed_parent_in_mid_call_leaves_no_child", "needs the kernel to kill a child with its parent"),
     ("h_120_the_child_leads_a_group_of_its_own", "needs process groups"),
     ("grandchildren_are_gone_too", "needs process groups"),

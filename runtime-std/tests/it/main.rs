@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod besieged;
 mod child;
 mod closures;
 mod common;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             arguments.test_threads = arguments.test_threads.or(Some(4));
             let trials = [
                 asks::trials(),
+                besieged::trials(),
                 closures::trials(),
                 ends::trials(),
                 errors::trials(),

@@ -44,9 +44,14 @@ impl Lines {
         Self(lines)
     }
 
+    /// The next line, whatever it is.
+    pub(crate) fn line(&self) -> String {
+        self.0.recv_timeout(LONG).unwrap()
+    }
+
     /// The next message.
     pub(crate) fn next(&self) -> RawJson {
-        raw(&self.0.recv_timeout(LONG).unwrap())
+        raw(&self.line())
     }
 
     /// Whether the end has come, with nothing before it.
@@ -124,7 +129,12 @@ pub(crate) struct Peer {
 impl Peer {
     /// A client that has opened its session.
     pub(crate) fn start(flags: &[&str]) -> Self {
-        let mut child = command(flags).spawn().unwrap();
+        Self::open(command(flags))
+    }
+
+    /// As [`start`](Self::start), of a server that is started otherwise.
+    pub(crate) fn open(mut command: std::process::Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let lines = Lines::of(child.stdout.take().unwrap());
         input.write_all(OPENING.as_bytes()).unwrap();

@@ -1,7 +1,8 @@
 //! A served half to test, over standard input and output: this program, started with `--served`.
 //!
-//! Arguments: `threads=N`, `drain=MS`, `max-message=BYTES`, `max-out=BYTES`; `count-threads`: its status is the number
-//! of threads that are left when it has served.
+//! Arguments: `threads=N`, `drain=MS`, `max-message=BYTES`, `max-out=BYTES`, `max-waiting=BYTES`; `count-threads`: its
+//! status is the number of threads that are left when it has served; `goes-on`: says so on its standard output when it
+//! has served, and serves once more.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -123,6 +124,9 @@ pub(crate) fn server(flags: &[&str]) -> Server {
     if let Some(bytes) = number("max-out=") {
         config.limits.max_queued_out_bytes = bytes;
     }
+    if let Some(bytes) = number("max-waiting=") {
+        config.limits.max_queued_event_bytes = bytes;
+    }
     config.limits.list_changed_debounce = Duration::from_millis(20);
     let mut catalog = Catalog::new();
     for name in TOOLS {
@@ -143,6 +147,10 @@ pub(crate) fn server(flags: &[&str]) -> Server {
 pub(crate) fn serve(flags: &[String]) -> ExitCode {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     server(&flags).serve_stdio().unwrap();
+    if flags.contains(&"goes-on") {
+        println!("served");
+        server(&flags).serve_stdio().unwrap();
+    }
     if flags.contains(&"count-threads") {
         return ExitCode::from(u8::try_from(threads()).unwrap());
     }

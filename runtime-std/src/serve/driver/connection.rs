@@ -35,9 +35,11 @@ pub(super) struct Connection {
     open: VecDeque<(RequestHandle, Arc<Cancel>)>,
     /// Those that wait for a thread.
     pub(super) waiting: VecDeque<Job>,
+    /// Bytes that those hold.
+    waiting_bytes: usize,
     /// How many handlers are at work for it.
     pub(super) running: usize,
-    /// Answers that found no room yet. One a thread at most: no handler starts while there is none.
+    /// Answers that found no room yet. One a thread at most, for no handler starts while there is none; and refusals.
     unsent: VecDeque<(RequestHandle, Reply)>,
     pub(super) asked: BTreeMap<PeerRequestHandle, Sender<PeerOutcome>>,
     /// It stands among those that want a thread.
@@ -58,6 +60,7 @@ impl Connection {
             open: VecDeque::new(),
             waiting: VecDeque::new(),
             running: 0,
+            waiting_bytes: 0,
             unsent: VecDeque::new(),
             asked: BTreeMap::new(),
             is_ready: false,
@@ -102,7 +105,7 @@ impl Connection {
             match self.ends.read(self.machine.read_buffer()) {
                 Got::Bytes { full, .. } => {
                     self.machine.handle_read(now);
-                    self.deliver(key);
+                    self.deliver(key, now);
                     if !full {
                         return;
                     }
@@ -116,21 +119,21 @@ impl Connection {
     fn input_ended(&mut self, key: Key, now: Instant) {
         self.input_open = false;
         self.machine.handle_eof(now);
-        self.deliver(key);
+        self.deliver(key, now);
     }
 
     /// Nobody is at the other end. What came from there is read first.
     pub(super) fn gone(&mut self, key: Key, now: Instant) {
         if !self.input_open || matches!(self.ends, Ends::Stdio(_)) {
             self.machine.handle_write_closed(now);
-            self.deliver(key);
+            self.deliver(key, now);
         }
     }
 
     /// Writes what waits, as far as it goes without blocking, and hands out what comes of that.
     pub(super) fn flush(&mut self, key: Key, now: Instant) {
         loop {
-            self.deliver(key);
+            self.deliver(key, now);
             if self.output_full {
                 return;
             }
@@ -182,13 +185,14 @@ impl Connection {
     }
 
     /// Hands every event to whom it belongs.
-    pub(super) fn deliver(&mut self, key: Key) {
+    pub(super) fn deliver(&mut self, key: Key, now: Instant) {
         while let Some(event) = self.machine.poll_event() {
             match event {
                 Event::Request { request, method, params, context } => {
                     let cancel = Arc::new(Cancel::default());
                     self.open.push_back((request, Arc::clone(&cancel)));
-                    self.waiting.push_back(Job { connection: key, request, method, params, context, cancel });
+                    let job = Job { connection: key, request, method, params, context, cancel };
+                    self.line_up(job, now);
                 }
                 Event::Cancelled { request, .. } => self.cancelled(request),
                 Event::Answered { peer, outcome } => {
@@ -202,22 +206,39 @@ impl Connection {
         }
     }
 
+    /// Has a request wait for a thread. The client is read on even if none gets free, for its cancels and answers must get
+    /// through: so what waits needs a bound of its own, that of the events which wait in the machine.
+    fn line_up(&mut self, job: Job, now: Instant) {
+        if self.waiting_bytes >= self.machine.session().config().limits.max_queued_event_bytes {
+            let error =
+                ErrorObject::new(codes::INTERNAL_ERROR, "requests of too many bytes wait; try again later");
+            return self.respond(job.request, Reply::Error(error), now);
+        }
+        self.waiting_bytes += job.held();
+        self.waiting.push_back(job);
+    }
+
     fn cancelled(&mut self, request: RequestHandle) {
         let Ok(at) = self.open.binary_search_by_key(&request, |(open, _)| *open) else { return };
         if let Some((_, cancel)) = self.open.remove(at) {
             cancel.set();
         }
         // Or a client that asks and cancels without an end would fill it.
-        self.waiting.retain(|job| job.request != request);
+        if let Some(at) = self.waiting.iter().position(|job| job.request == request)
+            && let Some(job) = self.waiting.remove(at)
+        {
+            self.waiting_bytes -= job.held();
+        }
         self.unsent.retain(|(unsent, _)| *unsent != request);
     }
 
     /// Takes the request that has waited longest.
     pub(super) fn next(&mut self) -> Option<Job> {
-        let job = self.waiting.pop_front();
-        self.running += usize::from(job.is_some());
+        let job = self.waiting.pop_front()?;
+        self.waiting_bytes -= job.held();
+        self.running += 1;
         shrink(&mut self.waiting);
-        job
+        Some(job)
     }
 }
 

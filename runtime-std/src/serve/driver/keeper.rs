@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ impl Driver {
     pub(super) fn keep(self: &Arc<Self>) {
         self.server.serving.enter(self);
         let mut state = self.lock();
+        // What changed before this driver was known to the server.
+        state.table.for_each(|connection| connection.machine.set_catalog(self.server.catalog()));
         while !state.over {
             state = match state.lead {
                 Lead::Keeper => {
@@ -83,6 +86,31 @@ impl Driver {
             self.tend(&mut state, now);
         }
         state
+    }
+
+    /// Whether this is the thread that serves. It runs a handler only where it is alone.
+    pub(super) fn is_keeper(&self) -> bool {
+        std::thread::current().id() == self.keeper.id()
+    }
+
+    /// Reads and writes until something comes out of `answer`: nobody else would, while the keeper runs a handler.
+    /// `None`: nothing ever will.
+    pub(super) fn read_until<T>(&self, answer: &Receiver<T>) -> Option<T> {
+        let mut events = Vec::new();
+        let mut state = self.lock();
+        let mut now = self.now();
+        loop {
+            self.tend(&mut state, now);
+            match answer.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                came => {
+                    self.unlock(state);
+                    return came.ok();
+                }
+            }
+            let until = state.table.deadline();
+            (state, now) = self.wait(state, &mut events, until, now);
+        }
     }
 
     /// Watches the leader, and takes the lead if it is in one handler for too long.

@@ -52,7 +52,7 @@ impl Driver {
     }
 
     /// Waits for input, and reads it.
-    fn wait<'a>(
+    pub(super) fn wait<'a>(
         &'a self,
         mut state: Locked<'a>,
         events: &mut Vec<PollEvent>,

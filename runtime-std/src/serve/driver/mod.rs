@@ -155,8 +155,10 @@ impl Driver {
     pub(crate) fn stdio(server: &Arc<Inner>) -> Result<(), ServeError> {
         let ends = Arc::new(StdioEnds::take().map_err(system)?);
         let driver = Self::new(server, Hub::stdio(Arc::clone(&ends)).map_err(system)?, Connections::One);
-        driver.open(Ends::Stdio(ends))?;
+        driver.open(Ends::Stdio(Arc::clone(&ends)))?;
         driver.keep();
+        // A handler that was left behind holds the driver, and that holds them.
+        ends.leave();
         Ok(())
     }
 
@@ -271,14 +273,15 @@ impl Driver {
         self.tend(&mut state, now);
         self.unlock(state);
         // The machine tells how each question ends; the sender goes with the connection.
-        Ok(answer.recv().unwrap_or(PeerOutcome::Lost))
+        let outcome = if self.is_keeper() { self.read_until(&answer) } else { answer.recv().ok() };
+        Ok(outcome.unwrap_or(PeerOutcome::Lost))
     }
 
     /// A list of this server's changed.
     pub(crate) fn list_changed(&self, kind: ListKind) {
-        let catalog = self.server.catalog();
         self.change_all(|connection, now| {
-            connection.machine.set_catalog(Arc::clone(&catalog));
+            // Looked at under the lock: of two changes at once, none puts back what was there before the other.
+            connection.machine.set_catalog(self.server.catalog());
             connection.machine.list_changed(kind, now);
         });
     }

@@ -102,6 +102,11 @@ impl Table {
         taken.map(|(slot, place)| Key { place, turn: slot.turn }).collect()
     }
 
+    pub(super) fn for_each(&mut self, change: impl FnMut(&mut Connection)) {
+        let taken = self.places.iter_mut().filter_map(|slot| slot.connection.as_deref_mut());
+        taken.for_each(change);
+    }
+
     /// There is something to write or to tell on this connection.
     pub(super) fn soil(&mut self, key: Key) {
         if let Some(connection) = self.get_mut(key)
