@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use sanswire::jsonrpc::{ErrorObject, JsonRef, RawJson};
 use sanswire::mcp::codes::{self, ErrorCode};
 use sanswire::mcp::types::completion::MAX_VALUES;
-use sanswire::mcp::types::request::{Complete, resource_uri};
+use sanswire::mcp::types::request::{CallTool, Complete, resource_uri};
 use sanswire::mcp::{Method, types::flaw};
 use sanswire::server::{ListKind, Reply, UnknownTool};
 
@@ -161,18 +161,12 @@ impl Application for Arc<Router> {
     }
 }
 
-/// The name and the arguments of a call, found in one pass. The session has looked at their kinds.
+/// The name and the arguments of a call or of a prompt, found in one pass. The session has looked at their kinds.
 fn named<'a>(params: &'a RawJson, none: &'a RawJson) -> (std::borrow::Cow<'a, str>, JsonRef<'a>) {
-    let (mut name, mut arguments) = (None, None);
-    for (member, value) in params.view().members() {
-        if member.eq_str("name") {
-            name.get_or_insert(value);
-        } else if member.eq_str("arguments") {
-            arguments.get_or_insert(value);
-        }
+    match CallTool::view(params) {
+        Ok((name, arguments)) => (name.decode(), arguments.unwrap_or_else(|| none.view())),
+        Err(_) => (std::borrow::Cow::Borrowed(""), none.view()),
     }
-    let name = name.and_then(JsonRef::str).map(|name| name.decode()).unwrap_or_default();
-    (name, arguments.filter(|arguments| !arguments.is_null()).unwrap_or_else(|| none.view()))
 }
 
 /// What became of a request whose failures are the client's to see.

@@ -24,15 +24,25 @@ impl CallTool {
     /// # Errors
     /// What is missing, or of the wrong kind.
     pub fn read(params: &RawJson) -> Result<Self, Flaw> {
-        let (start, next) = (br#"{"name":""#, br#","arguments":"#);
-        let [name, arguments] = params.view().text_and_object(["name", "arguments"], start, next);
-        let arguments = of_kind_object(arguments, "arguments")?;
+        let (name, arguments) = Self::view(params)?;
         Ok(Self {
-            name: required(name, "name")?.decode().into_owned(),
+            name: name.decode().into_owned(),
             arguments: arguments
                 .and_then(|arguments| params.slice_of(arguments))
                 .unwrap_or_else(RawJson::empty_object),
         })
+    }
+
+    /// The name and the arguments as they stand in the parameters: allocates nothing. `None`: the client sent no
+    /// arguments.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn view(params: &RawJson) -> Result<(JsonStr<'_>, Option<JsonRef<'_>>), Flaw> {
+        let (start, next) = (br#"{"name":""#, br#","arguments":"#);
+        let [name, arguments] = params.view().text_and_object(["name", "arguments"], start, next);
+        let arguments = of_kind_object(arguments, "arguments")?;
+        Ok((required(name, "name")?, arguments))
     }
 }
 
@@ -218,6 +228,7 @@ fn copied(texts: Option<JsonRef<'_>>) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     fn raw(text: &str) -> RawJson {
         RawJson::parse_str(text).expect(text)
@@ -232,6 +243,33 @@ mod tests {
         }
         for text in ["{}", r#"{"name":5}"#, r#"{"name":"a","arguments":[]}"#, r#"{"name":null}"#] {
             assert!(CallTool::read(&raw(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_and_the_spelling_of_members_change_nothing() {
+        let values =
+            ["\"a\"", "\"a\\\"b\"", "\"\"", "null", "{}", r#"{"name":"x","b":[{}]}"#, "[1]", "\"name\":"];
+        let names = ["name", "arguments", "_meta", "n\\u0061me"];
+        for (n, first) in values.iter().enumerate() {
+            for (k, second) in values.iter().enumerate() {
+                let (one, other) = (names[n % 4], names[(n + k) % 4]);
+                for text in [
+                    format!(r#"{{"name":{first},"arguments":{second}}}"#),
+                    format!(r#"{{"name":{first},"arguments":{second},"name":1,"arguments":2}}"#),
+                    format!(r#"{{"name":{first} ,"arguments":{second}}}"#),
+                    format!(r#"{{"{one}":{first},"{other}":{second},"name":"last"}}"#),
+                ] {
+                    let Ok(params) = RawJson::parse_str(&text) else { continue };
+                    let view = params.view();
+                    let expected = object(view, "arguments")
+                        .and_then(|arguments| Ok((required(view.get("name"), "name")?.raw(), arguments)))
+                        .map(|(name, arguments)| (name, arguments.map(JsonRef::as_bytes)));
+                    let read = CallTool::view(&params)
+                        .map(|(name, arguments)| (name.raw(), arguments.map(JsonRef::as_bytes)));
+                    assert_eq!(read, expected, "{text}");
+                }
+            }
         }
     }
 
