@@ -7,6 +7,7 @@
 use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
@@ -14,8 +15,8 @@ use sanswire_std::sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire_std::sanswire::server::{Catalog, Config, ListKind, Reply};
 use sanswire_std::{Application, Call, Server};
 
-const TOOLS: [&str; 13] = [
-    "echo", "sleep", "stubborn", "big", "panic", "print", "swallow", "change", "stop", "stop-now",
+const TOOLS: [&str; 14] = [
+    "echo", "sleep", "stubborn", "meet", "big", "panic", "print", "swallow", "change", "stop", "stop-now",
     "progress", "ask", "threads",
 ];
 
@@ -23,6 +24,8 @@ const TOOLS: [&str; 13] = [
 pub(crate) struct Tools {
     /// The server they belong to, once it is there.
     pub(crate) server: OnceLock<Server>,
+    /// How many calls of `meet` have begun.
+    met: AtomicUsize,
 }
 
 fn tool(name: &str) -> RawJson {
@@ -47,6 +50,15 @@ impl Application for &'static Tools {
                 Reply::text(&text.decode())
             }
             "sleep" => Reply::text(if call.sleep(millis) { "cancelled" } else { "slept" }),
+            "meet" => {
+                self.met.fetch_add(1, Ordering::Relaxed);
+                while self.met.load(Ordering::Relaxed) < usize::try_from(number("n")).unwrap() {
+                    if call.sleep(Duration::from_millis(5)) {
+                        break;
+                    }
+                }
+                Reply::text("met")
+            }
             "stubborn" => {
                 std::thread::sleep(millis);
                 Reply::text("slept")
@@ -132,7 +144,8 @@ pub(crate) fn server(flags: &[&str]) -> Server {
     for name in TOOLS {
         catalog.tool(&tool(name)).unwrap();
     }
-    let tools: &'static Tools = Box::leak(Box::new(Tools { server: OnceLock::new() }));
+    let tools: &'static Tools =
+        Box::leak(Box::new(Tools { server: OnceLock::new(), met: AtomicUsize::new(0) }));
     let server = Server::new(config, catalog, tools);
     if let Some(threads) = number("threads=") {
         server.set_max_threads(threads);

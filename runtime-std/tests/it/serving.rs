@@ -165,8 +165,8 @@ fn a_cancel_overtakes_a_running_call() {
 
 fn long_calls_run_side_by_side() {
     let mut peer = Peer::start(&[]);
-    // One after another they would take longer than anybody waits here.
-    peer.send(&(0..40).map(|id| call(id, "sleep", r#"{"ms":1000}"#)).collect::<String>());
+    // Each waits for all the others.
+    peer.send(&(0..40).map(|id| call(id, "meet", r#"{"n":40}"#)).collect::<String>());
     assert_eq!(ids(&peer, 40), (0..40).collect::<Vec<_>>());
     peer.finish();
 }
