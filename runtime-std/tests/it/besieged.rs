@@ -19,6 +19,7 @@ trials!(
     whoever_comes_during_a_change_is_served,
     of_changes_at_once_none_is_lost,
     what_is_listed_can_be_called,
+    a_change_that_panics_changes_nothing,
     a_closure_that_goes_may_change_the_server,
     a_filter_that_panics_shows_nothing,
 );
@@ -182,6 +183,22 @@ fn what_is_listed_can_be_called() {
             assert_eq!(tool(&client, "a", "{}"), "there");
         }
     }
+}
+
+fn a_change_that_panics_changes_nothing() {
+    let listening = Listening::new(server());
+    let panics = || {
+        listening.server.update(ListKind::Tools, |catalog| {
+            assert!(!catalog.remove(ListKind::Tools, "echo"), "as it was asked to");
+        });
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+    let client = listening.client();
+    assert_eq!(listed(&client), ["echo"]);
+    assert_eq!(tool(&client, "echo", "{}"), "echoed");
+    // And the next one is made.
+    listening.server.add_tool("b", Tool::new("x"), |_: (), _| Ok("ran")).unwrap();
+    assert_eq!(listed(&client), ["echo", "b"]);
 }
 
 /// Changes a server when it goes.
