@@ -8,6 +8,10 @@ use crate::serve::base64;
 use crate::serve::reply::{Json, ToolError};
 
 /// What becomes the contents of a resource: text, bytes, [`Json`], several [`Contents`], or a [`Reply`] as it is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no contents of a resource",
+    note = "give text, bytes, what serializes as `Json(…)`, or several with `Contents`"
+)]
 pub trait IntoContents {
     /// The result of reading `uri`, whose definition says that it is of `mime_type`.
     ///

@@ -8,12 +8,17 @@ use sanswire::mcp::types::prompt::Prompt as PromptView;
 use sanswire::server::{Catalog, ListKind};
 
 use crate::serve::schema::{Schema, text};
+use crate::serve::slips::{not_json, slips};
 use crate::serve::template::Template;
 
 /// What describes a tool, resource or prompt: its definition as the schema has it, without the name or address that is
 /// given beside it.
 ///
 /// JSON text, JSON that is ready, or one of [`Tool`], [`Resource`] and [`Prompt`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no definition",
+    note = "make one by `Tool::new(…)`, `Resource::new(…)` or `Prompt::new(…)`, or give JSON"
+)]
 pub trait Definition {
     /// The definition as JSON.
     ///
@@ -24,7 +29,7 @@ pub trait Definition {
 
 impl Definition for &str {
     fn into_json(self) -> Result<RawJson, String> {
-        RawJson::parse_str(self).map_err(|fault| format!("it is not JSON: {fault}"))
+        RawJson::parse_str(self).map_err(|fault| not_json(self, fault))
     }
 }
 
@@ -330,6 +335,7 @@ pub(super) fn complete(
     if view.get(member).is_some_and(|other| other.str().is_none_or(|other| !other.eq_str(key))) {
         faults.push(format!("its {member} is another; leave it out of the definition"));
     }
+    faults.extend(slips(kind, view));
     let whole = RawJson::object(|w| {
         w.string(member, key);
         for (name, value) in view.members().filter(|(name, _)| !name.eq_str(member)) {

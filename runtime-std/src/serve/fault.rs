@@ -5,7 +5,9 @@ use std::fmt;
 use sanswire::server::ListKind;
 
 /// Why a server could not be built, or changed: all that is wrong, not the first thing only.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` says the same as `Display`, for that is what is printed where `main` returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     faults: Vec<String>,
 }
@@ -37,6 +39,12 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the server cannot be built: ")?;
         f.write_str(&self.faults.join("; "))
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

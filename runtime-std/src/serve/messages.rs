@@ -8,6 +8,10 @@ use crate::serve::content::Content;
 use crate::serve::reply::ToolError;
 
 /// What becomes the result of a prompt: one text of the user's, [`Messages`], or a [`Reply`] as it is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no result of a prompt",
+    note = "give text, which the user says then, or `Messages`: `Messages::new().user(…).assistant(…)`"
+)]
 pub trait IntoMessages {
     /// The result. `description` is that of the prompt's definition.
     ///

@@ -30,6 +30,7 @@ mod router;
 mod schema;
 mod server;
 mod serving;
+mod slips;
 mod template;
 
 pub use application::Application;

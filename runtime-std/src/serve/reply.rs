@@ -7,7 +7,27 @@ use sanswire::mcp::codes::ErrorCode;
 use sanswire::server::Reply;
 use serde::Serialize;
 
-/// Why a handler has no result. `?` makes one of any error.
+/// Why a handler has no result. `?` makes one of whatever is a [`std::error::Error`].
+///
+/// `String`, `&str`, `Box<dyn Error>` and what else is none needs [`ToolError::new`]:
+///
+/// ```
+/// use sanswire_std::{Server, Tool, ToolError};
+///
+/// fn load(path: &str) -> Result<String, Box<dyn std::error::Error>> {
+///     Ok(String::from_utf8(std::fs::read(path)?)?)
+/// }
+///
+/// let server = Server::builder("notes", "1.0")
+///     .tool("first_line", Tool::new("Reads the notes' first line"), |(), _| {
+///         let notes = load("notes.txt").map_err(ToolError::new)?;
+///         let line = notes.lines().next().ok_or_else(|| ToolError::new("there are no notes"))?;
+///         Ok(line.to_owned())
+///     })
+///     .build()?;
+/// # let _ = server;
+/// # Ok::<(), sanswire_std::BuildError>(())
+/// ```
 ///
 /// A tool's failure goes to the model, as a result with `isError`; that of a resource, prompt or completion goes to the
 /// client, as the error -32603.
@@ -59,6 +79,10 @@ impl<E: std::error::Error> From<E> for ToolError {
 /// blocks, nothing at all (`()`), or a [`Reply`] as it is.
 ///
 /// [`Content`]: crate::Content
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no result of a tool",
+    note = "give what serializes as `Json(…)`; text, `Content`, `RawJson`, `Reply` and `()` are results as they are"
+)]
 pub trait IntoReply {
     /// The result.
     ///

@@ -18,6 +18,7 @@ trials!(
     p_247_arguments_that_do_not_fit_are_told_to_the_model_by_name,
     tools_give_what_their_closures_give,
     a_failure_is_the_models_to_see,
+    a_result_that_cannot_be_sent_says_why,
     a_tool_without_arguments_takes_none_and_empty_ones,
     resources_are_read_by_address_and_by_template,
     p_343_a_resource_that_is_not_there_has_the_code_of_the_revision,
@@ -27,6 +28,8 @@ trials!(
     a_tool_added_while_serving_is_told_and_called,
     resources_and_prompts_come_and_go_as_well,
     all_that_is_wrong_is_told_at_once,
+    a_definition_of_another_kind_is_told,
+    what_is_no_json_is_shown,
     what_is_listed_is_what_was_given,
 );
 
@@ -52,6 +55,8 @@ pub(crate) fn serve() {
         .tool("number", "{}", |(), _| Ok(Json(5)))
         .tool("ready", "{}", |(), _| Ok(RawJson::parse_str(r#"{"a":[1]}"#)?))
         .tool("parse", "{}", |(), call| Ok(call.argument::<String>("text")?.parse::<u8>()?.to_string()))
+        .tool("untrue", promising(), |(), _| Ok(Json(BTreeMap::from([("sum", "secret")]))))
+        .tool("wordy", promising(), |(), _| Ok("secret"))
         .tool("refuse", "{}", |(), _| Err::<(), _>(ToolError::protocol(1234, "on purpose")))
         .tool("panic", "{}", |(), _| -> Result<(), _> { panic!("on purpose") })
         .tool("blocks", "{}", |(), _| {
@@ -131,6 +136,11 @@ pub(crate) fn serve() {
         .build()
         .unwrap();
     server.serve_stdio().unwrap();
+}
+
+/// A tool whose results are to have a number, `sum`.
+fn promising() -> Tool {
+    Tool::new("Promises a sum").output(&Schema::object().property("sum", Schema::number()))
 }
 
 fn connect(revision: Revision) -> Client {
@@ -316,6 +326,20 @@ fn prompts_need_their_arguments() {
     });
 }
 
+fn a_result_that_cannot_be_sent_says_why() {
+    both(|client, _| {
+        for (tool, why) in [
+            ("untrue", "a member of structuredContent is not of the type"),
+            ("wordy", "this tool has an outputSchema, so its result needs structuredContent"),
+        ] {
+            let error = ask(client, Method::ToolsCall, &format!(r#"{{"name":"{tool}"}}"#)).unwrap_err();
+            assert_eq!(error.code, codes::INTERNAL_ERROR, "{tool}");
+            assert!(error.message.starts_with(&format!("the answer could not be sent: {why}")), "{error:?}");
+            assert!(!error.message.contains("secret"), "{error:?}");
+        }
+    });
+}
+
 fn completions_are_a_hundred_at_most() {
     both(|client, _| {
         let complete = |argument: &str| {
@@ -409,6 +433,48 @@ fn all_that_is_wrong_is_told_at_once() {
         assert!(fault.starts_with(about) && fault.contains(why), "{fault} is not about {about}, {why}");
         assert!(error.to_string().contains(fault));
     }
+}
+
+fn a_definition_of_another_kind_is_told() {
+    let tool = || Tool::new("").string("a", "");
+    let error = Server::builder("wrong", "1")
+        .tool("prompt", Prompt::new("").argument("a", ""), |(), _| Ok(()))
+        .tool("snake", r#"{"input_schema":{"type":"object"},"output_schema":{}}"#, |(), _| Ok(()))
+        .tool("typed", r#"{"mimeType":"a/b"}"#, |(), _| Ok(()))
+        .resource("a:b", tool().with("name", RawJson::serialize("n").unwrap()), |_, _| Ok(""))
+        .resource("a:c", r#"{"name":"n","mime_type":"a/b"}"#, |_, _| Ok(""))
+        .resource_template("a:{b}", r#"{"name":"n","arguments":[]}"#, |_, _| Ok(""))
+        .prompt("tool", tool(), |(), _| Ok(""))
+        .build()
+        .unwrap_err();
+    let expected = [
+        (r#"tool "prompt""#, "it has arguments; a tool says in its inputSchema"),
+        (r#"tool "snake""#, "it has input_schema; the member is spelt inputSchema"),
+        (r#"tool "snake""#, "it has output_schema; the member is spelt outputSchema"),
+        (r#"tool "typed""#, "it has mimeType; only a resource has that"),
+        (r#"resource "a:b""#, "it has inputSchema; only a tool has that: offer it by Builder::tool"),
+        (r#"resource "a:c""#, "it has mime_type; the member is spelt mimeType"),
+        (r#"resource template "a:{b}""#, "it has arguments; only a prompt has that"),
+        (r#"prompt "tool""#, "it has inputSchema; only a tool has that"),
+    ];
+    assert_eq!(error.faults().len(), expected.len(), "{error}");
+    for (fault, (about, why)) in error.faults().iter().zip(expected) {
+        assert!(fault.starts_with(about) && fault.contains(why), "{fault} is not about {about}, {why}");
+    }
+}
+
+fn what_is_no_json_is_shown() {
+    let fault = |definition: &str| {
+        let error = Server::builder("wrong", "1").tool("t", definition, |(), _| Ok(())).build().unwrap_err();
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert_eq!(error.faults().len(), 1);
+        error.faults()[0].clone()
+    };
+    let words = fault("Adds two numbers");
+    assert!(words.contains(r#"near "Adds two numbers""#) && words.contains("Tool::new(…)"), "{words}");
+    let long = fault(&format!(r#"{{"description":"{}é" "é{}"}}"#, "x".repeat(1000), "y".repeat(1000)));
+    assert!(long.contains(r#"xxxé\" \"éyyy"#) && long.len() < 150 && !long.contains("Tool::new"), "{long}");
+    assert!(fault("{\n").ends_with(r#"at byte 2, near "{\n""#), "{}", fault("{\n"));
 }
 
 fn what_is_listed_is_what_was_given() {

@@ -163,8 +163,8 @@ impl Connection {
                 return;
             }
             Ok(()) | Err(ApiError::UnknownRequest | ApiError::Closed) => {}
-            Err(_) => {
-                let error = ErrorObject::new(codes::INTERNAL_ERROR, "the answer could not be sent");
+            Err(error) => {
+                let error = ErrorObject::new(codes::INTERNAL_ERROR, unsendable(&error));
                 drop(self.machine.respond(request, &Reply::Error(error), now));
             }
         }
@@ -247,6 +247,15 @@ impl Drop for Connection {
         self.open.iter().for_each(|(_, cancel)| cancel.set());
         self.ends.close();
     }
+}
+
+/// Why an answer that the session refused does not come. Such errors hold reasons and sizes, nothing of the answer.
+fn unsendable(error: &ApiError) -> String {
+    let why = match error {
+        ApiError::BadParams(why) => (*why).to_owned(),
+        error => error.to_string(),
+    };
+    format!("the answer could not be sent: {why}")
 }
 
 fn shrink<T>(queue: &mut VecDeque<T>) {
