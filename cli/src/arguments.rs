@@ -201,8 +201,7 @@ fn check_names(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(format!("{what} needs {}", missing.join(", ")))
-        .hint(format!("sanswire inspect {what} tells more")))
+    Err(Failure::usage(format!("{what} needs {}", missing.join(", "))))
 }
 
 /// The names of the properties that a schema speaks of, at its root and in the parts that apply to the same

@@ -1,6 +1,7 @@
 //! Command line for Model Context Protocol servers: lists, inspects and calls their tools.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod arguments;
 mod config;
 mod context;

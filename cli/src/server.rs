@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sanswire_std::{Command, InheritEnv};
 
+use crate::advice::Given;
 use crate::config::launch::{secret_words, variable_secrets};
 use crate::config::{Entry, Kind, launch};
 use crate::context::Context;
@@ -20,6 +21,8 @@ use crate::state::{Memory, hex_hash};
 pub(crate) struct Server {
     pub(crate) name: String,
     pub(crate) means: Means,
+    /// For hints.
+    pub(crate) given: Given,
     pub(crate) timeout: Option<Duration>,
     pub(crate) era: EraChoice,
     /// What must not be shown.
@@ -63,6 +66,7 @@ impl Server {
         Ok(Self {
             name: entry.name.clone(),
             means: Means::Command(command),
+            given: Given::Named(entry.name.clone()),
             timeout: context.common.timeout.or(entry.timeout),
             era: context.common.era.or(entry.era).unwrap_or(EraChoice::Auto),
             secrets,
@@ -95,6 +99,7 @@ impl Server {
         Self {
             name,
             means,
+            given: Given::Itself(reach.clone()),
             timeout: context.common.timeout,
             era: context.common.era.unwrap_or(EraChoice::Auto),
             secrets,

@@ -4,6 +4,7 @@ use crate::arguments::suggestion;
 use crate::config::{Configuration, Entry};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::mask::Mask;
 use crate::options::Reach;
 use crate::server::Server;
 
@@ -39,9 +40,19 @@ impl Target {
         }
         match rest.split_first() {
             Some((item, rest)) => Ok(Self { server, item: item.clone(), rest: rest.to_vec() }),
-            None => Err(Failure::usage(format!("{first} is a server; which {what} of it?"))
-                .hint(format!("sanswire {what}s {first} lists them"))),
+            None => {
+                let mask = Mask::new(server.secrets.iter().cloned());
+                let lists = server.given.command(&context.common, &format!("{what}s"), None, &mask);
+                Err(Failure::usage(format!("{first} is a server; which {what} of it?"))
+                    .hint(format!("{lists} lists them")))
+            }
         }
+    }
+
+    /// A command that tells more, for a hint: `sanswire inspect …` of this, `sanswire tools …` of its server.
+    pub(crate) fn advice(&self, context: &Context, verb: &str, of_item: bool) -> String {
+        let mask = Mask::new(self.server.secrets.iter().cloned());
+        self.server.given.command(&context.common, verb, of_item.then_some(self.item.as_str()), &mask)
     }
 
     /// How it is named in messages.

@@ -46,9 +46,14 @@ fn call(
     all: Option<RawJson>,
 ) -> Result<RawJson, Failure> {
     let tools = Tools::of(session)?;
-    let tool = find(&tools, target)?;
+    let tool = find(context, &tools, target)?;
     let what = target.named();
-    let arguments = build(given, all, tool.input_schema(), &what, &mut |warning| context.warn(&warning))?;
+    let arguments = build(given, all, tool.input_schema(), &what, &mut |warning| context.warn(&warning));
+    let arguments = arguments.map_err(|mut failure| {
+        let more = || format!("{} tells more", target.advice(context, "inspect", true));
+        failure.hint.get_or_insert_with(more);
+        failure
+    })?;
     let params = params::call_tool(&target.item, Some(&arguments));
     session.ask(&what, Method::ToolsCall, Some(params))
 }

@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<
     }
     let mut session = Session::open(context, &target.server)?;
     let tools = Tools::of(&session)?;
-    let tool = find(&tools, &target)?;
+    let tool = find(context, &tools, &target)?;
     let shown = if context.common.json {
         json_document(tool.raw())
     } else {
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<
 }
 
 /// The tool that is meant.
-pub(super) fn find<'t>(tools: &'t Tools, target: &Target) -> Result<&'t Tool, Failure> {
+pub(super) fn find<'t>(context: &Context, tools: &'t Tools, target: &Target) -> Result<&'t Tool, Failure> {
     if let Some(tool) = tools.all.find(&target.item) {
         return Ok(tool);
     }
@@ -52,7 +52,7 @@ pub(super) fn find<'t>(tools: &'t Tools, target: &Target) -> Result<&'t Tool, Fa
     Err(match suggestion(&target.item, &known) {
         Some(meant) => failure.hint(format!("did you mean {meant}?")),
         None if known.is_empty() => failure.hint("it lists no tools at all"),
-        None => failure.hint(format!("sanswire tools {server} lists what it has")),
+        None => failure.hint(format!("{} lists what it has", target.advice(context, "tools", false))),
     })
 }
 

@@ -1,4 +1,4 @@
-use crate::home::{Home, run};
+use crate::home::{Home, Ran, run};
 
 const OPEN: &str = r#"[{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"}}}}]"#;
 
@@ -133,4 +133,94 @@ fn what_is_said_twice_is_an_error_and_no_server_starts_for_wrong_words() {
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{words:?}: {ran:?}");
         assert!(!home.path.join("work/started").exists(), "{words:?}");
     }
+}
+
+/// The command that a hint of `ran` names: what stands before `says`.
+#[track_caller]
+fn advice(ran: &Ran, says: &str) -> String {
+    let line = ran.stderr.lines().find_map(|line| line.trim().strip_suffix(says));
+    let line = line.unwrap_or_else(|| panic!("no hint: {ran:?}"));
+    line.strip_prefix("sanswire ").unwrap().to_owned()
+}
+
+/// Runs a command as a shell would take it.
+fn in_shell(home: &Home, line: &str, variables: &[(&str, &str)]) -> Ran {
+    let program = env!("CARGO_BIN_EXE_sanswire");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &format!("{program} {line}")]).current_dir(home.path.join("work")).env_clear();
+    shell.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &home.path);
+    shell.env("XDG_STATE_HOME", home.path.join("state"));
+    shell.envs(variables.iter().copied());
+    run(shell, "")
+}
+
+#[test]
+fn a_command_that_a_hint_names_works_as_it_stands() {
+    const TOOLS: &str = r#"[{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}]"#;
+    let home = Home::new();
+    let text = home.read("fake.sh");
+    home.write("a place/it's fake.sh", &text);
+    let entry = r#"{"mcpServers":{"my server":{"command":"sh","args":["../a place/it's fake.sh"]}}}"#;
+    home.write("work/own file.json", entry);
+    let tools = [("TOOLS", TOOLS)];
+    let start = |words: &[&str]| {
+        let mut command = home.command(words);
+        command.envs(tools);
+        run(command, "")
+    };
+    for server in [
+        &["--era", "legacy", "--", "sh", "../a place/it's fake.sh", "-x", "two words"][..],
+        &["--cwd", "../a place", "--", "sh", "it's fake.sh"],
+    ] {
+        let needs = start(&[&["call", "t"], server].concat());
+        assert_eq!(needs.status, 1, "{needs:?}");
+        let told = in_shell(&home, &advice(&needs, " tells more"), &tools).ok();
+        assert!(told.contains("t(n: integer)"), "{told}");
+        let unknown = start(&[&["call", "zzz"], server].concat());
+        assert_eq!(unknown.status, 5, "{unknown:?}");
+        let told = in_shell(&home, &advice(&unknown, " lists what it has"), &tools).ok();
+        assert!(told.contains("t(n: integer)"), "{told}");
+    }
+    let config = ["--config", "own file.json", "--inherit-env", "all"];
+    for (words, says) in [
+        (&["call", "my server/t"][..], " tells more"),
+        (&["call", "my server/zzz"], " lists what it has"),
+        (&["call", "my server"], " lists them"),
+    ] {
+        let ran = start(&[words, &config[..]].concat());
+        let told = in_shell(&home, &advice(&ran, says), &tools).ok();
+        assert!(told.contains("t(n: integer)"), "{told}");
+    }
+}
+
+#[test]
+fn a_command_that_a_hint_names_holds_no_secret() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh");
+    let server = ["--", "sh", fake.to_str().unwrap(), "--token=sesame-open"];
+    for json in [&[][..], &["--json"]] {
+        let ran = home.run(&[&["call", "zzz"][..], json, &server].concat());
+        assert!(ran.stderr.contains("--token=***") && !ran.stderr.contains("sesame"), "{ran:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hint_names_the_socket_that_was_named() {
+    let home = Home::new();
+    let mut server = home
+        .command(&["demo-server", "--unix", "a socket"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    crate::home::until("it listens", || home.path.join("work/a socket").exists());
+    let ran = home.run(&["call", "add", "a=1", "--unix", "a socket"]);
+    let line = advice(&ran, " tells more");
+    let told = in_shell(&home, &line, &[]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(line, "inspect add --unix 'a socket'");
+    assert!(told.ok().contains("add("), "{line}");
 }
