@@ -4,7 +4,7 @@ use sanswire::client::listing::{Cut, Listed};
 use sanswire::client::{Outcome, RequestOptions, Start, Verdict};
 use sanswire::error::{ApiError, CloseReason};
 use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::{Era, Method, Revision};
+use sanswire::mcp::{Era, Method, Revision, codes};
 use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
 
 use std::sync::Arc;
@@ -183,9 +183,12 @@ impl<'a> Session<'a> {
     /// As [`failure`](Self::failure), of a request that may have ended because everything did.
     fn ended(&self, mut failure: Failure) -> Failure {
         signals::settle();
-        if failure.code == "connection_lost" {
+        let lost = failure.code == "connection_lost";
+        // A panic or a trace stands nowhere else. What was written is all there when the server has ended.
+        let internal = failure.rpc.as_ref().is_some_and(|rpc| rpc.code == codes::INTERNAL_ERROR);
+        if lost || internal {
             let exit = self.client.close();
-            if exit.status.is_some() {
+            if lost && exit.status.is_some() {
                 failure.message.push_str(&format!("; the server {exit}"));
             }
             let lines: Vec<&str> = exit.stderr_tail.trim_end().lines().collect();

@@ -93,6 +93,32 @@ fn b_107_details_of_the_servers_error_are_kept_for_programs() {
 }
 
 #[test]
+fn an_internal_error_comes_with_what_the_server_wrote_last() {
+    let home = Home::new();
+    let lines = r"i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo line $i >&2; done";
+    let panics = format!(r#"{lines}; printf 'panicked: \033[2J%s\n' "$MY_TOKEN" >&2"#);
+    let internal = r#""error":{"code":-32603,"message":"internal error"}"#;
+    let variables = [("CALL", internal), ("ON_CALL", panics.as_str())];
+    let secret = ["--env", "MY_TOKEN=sesame-open"];
+    let ran = home.run_fake(&[&["call", "t"][..], &secret].concat(), &variables);
+    assert_eq!((ran.status, ran.stdout.as_str()), (5, ""), "{ran:?}");
+    assert!(ran.stderr.contains("internal error (error -32603)"), "{ran:?}");
+    assert!(ran.stderr.contains("  its standard error ends with:\n  | line 30\n"), "{ran:?}");
+    assert!(ran.stderr.contains("  | panicked: ") && ran.stderr.contains("***"), "{ran:?}");
+    assert!(!ran.stderr.contains('\u{1b}') && !ran.stderr.contains("sesame"), "{ran:?}");
+    assert!(!ran.stderr.contains("the server exited"), "{ran:?}");
+    let error = home.run_fake(&[&["call", "t", "--json"][..], &secret].concat(), &variables).error();
+    assert_eq!(error["rpc"]["code"], -32603);
+    assert!(error["stderr"].as_str().unwrap().starts_with("line 30\n"), "{error}");
+    // Of a tool that the server knows to have failed, it has said itself what there is to say.
+    let other = home.run_fake(&["call", "t"], &[("CALL", RPC_ERROR), ("ON_CALL", lines)]);
+    assert!(!other.stderr.contains("line 40"), "{other:?}");
+    // Without a word nothing is made up.
+    let silent = home.run_fake(&["call", "t", "--json"], &[("CALL", internal)]).error();
+    assert!(silent["stderr"].is_null(), "{silent}");
+}
+
+#[test]
 fn b_107_a_closed_pipe_is_no_error() {
     let home = Home::new();
     // Far more than a pipe holds.
