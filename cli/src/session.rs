@@ -3,7 +3,7 @@
 use sanswire::client::listing::{Cut, Listed};
 use sanswire::client::{Outcome, RequestOptions, Start, Verdict};
 use sanswire::error::{ApiError, CloseReason};
-use sanswire::jsonrpc::RawJson;
+use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, Revision, codes};
 use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
 
@@ -22,6 +22,9 @@ use crate::wait::Wait;
 
 /// How many lines of standard error go into an error.
 const LAST_WORDS: usize = 12;
+
+/// What to do where a server asks and nobody is there. Without a terminal we declare that we cannot be asked.
+const ASKS: &str = "it asks a question: run this on a terminal, where you can answer it";
 
 /// An open session.
 pub(crate) struct Session<'a> {
@@ -183,6 +186,9 @@ impl<'a> Session<'a> {
     /// As [`failure`](Self::failure), of a request that may have ended because everything did.
     fn ended(&self, mut failure: Failure) -> Failure {
         signals::settle();
+        if !self.context.interactive && failure.rpc.as_ref().is_some_and(wants_to_ask) {
+            failure = failure.hint(ASKS);
+        }
         let lost = failure.code == "connection_lost";
         // A panic or a trace stands nowhere else. What was written is all there when the server has ended.
         let internal = failure.rpc.as_ref().is_some_and(|rpc| rpc.code == codes::INTERNAL_ERROR);
@@ -214,6 +220,14 @@ impl<'a> Session<'a> {
         self.remember_era();
         self.client.close()
     }
+}
+
+/// A server of 2026-07-28 found that it cannot ask. Older ones say so in words of their own, which nothing tells from
+/// other words.
+fn wants_to_ask(error: &ErrorObject) -> bool {
+    let needed = error.data.as_ref().and_then(|data| data.view().get("requiredCapabilities"));
+    error.code == codes::MISSING_CLIENT_CAPABILITY
+        && needed.is_some_and(|needed| needed.get("elicitation").is_some())
 }
 
 fn connect_failure(name: &str, error: &ConnectError) -> Failure {

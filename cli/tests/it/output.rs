@@ -167,6 +167,15 @@ fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
     let ran = home.run(&["call", "demo/ask"]);
     assert_eq!(ran.status, 5);
     assert!(ran.stderr.contains("a capability that the request did not declare"), "{ran:?}");
+    assert!(ran.stderr.contains("it asks a question: run this on a terminal"), "{ran:?}");
+    // What else may be lacking no terminal gives.
+    let lacks = |what: &str| {
+        let data = format!(r#"{{"requiredCapabilities":{{"{what}":{{}}}}}}"#);
+        let call = format!(r#""error":{{"code":-32021,"message":"no","data":{data}}}"#);
+        home.run_fake(&["call", "t", "--json"], &[("CALL", &call)]).error()["hint"].to_string()
+    };
+    assert!(lacks("elicitation").contains("terminal"));
+    assert_eq!(lacks("sampling"), "null");
 }
 
 /// The `script` program of util-linux, which runs a command on a terminal.
