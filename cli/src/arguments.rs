@@ -89,6 +89,12 @@ pub(crate) fn build(
         let value = given.as_ref().and_then(|given| given.slice_of(value)).unwrap_or_else(RawJson::null);
         members.push((name, value));
     }
+    let mut faults = Vec::new();
+    if let Some(schema) = schema {
+        let overruled = |name: &String| words.iter().any(|argument| argument.name == *name);
+        let kept = members.iter().filter(|(name, _)| !overruled(name));
+        faults.extend(kept.filter_map(|(name, value)| mistyped(name, value.view(), schema)));
+    }
     let mut seen: Vec<String> = Vec::new();
     for argument in words {
         if seen.contains(&argument.name) {
@@ -97,8 +103,16 @@ pub(crate) fn build(
         }
         seen.push(argument.name.clone());
         let value = match argument.value {
-            Value::Json(value) => value,
-            Value::Text(text) => typed(&argument.name, &text, schema)?,
+            Value::Json(value) => {
+                // Any other JSON is sent as it was written: that is what the form is for.
+                let null = schema.filter(|_| value.view().is_null());
+                faults.extend(null.and_then(|schema| mistyped(&argument.name, value.view(), schema)));
+                value
+            }
+            Value::Text(text) => typed(&argument.name, &text, schema).unwrap_or_else(|failure| {
+                faults.push(failure);
+                RawJson::null()
+            }),
         };
         match members.iter_mut().find(|(known, _)| *known == argument.name) {
             Some((_, slot)) => *slot = value,
@@ -106,7 +120,10 @@ pub(crate) fn build(
         }
     }
     if let Some(schema) = schema {
-        check_names(&members, schema, what, warn)?;
+        check_names(&members, schema, what, &mut faults, warn);
+    }
+    if let Some(failure) = together(faults) {
+        return Err(failure);
     }
     match given {
         // As it was written.
@@ -164,8 +181,9 @@ fn check_names(
     members: &[(String, RawJson)],
     schema: JsonRef<'_>,
     what: &str,
+    faults: &mut Vec<Failure>,
     warn: &mut dyn FnMut(String),
-) -> Result<(), Failure> {
+) {
     let known = property_names(schema);
     let is_false = |name| member(schema, name).and_then(JsonRef::as_bool) == Some(false);
     let closed = is_false("additionalProperties") || is_false("unevaluatedProperties");
@@ -177,13 +195,12 @@ fn check_names(
         let message = format!("{what} has no argument {name:?}");
         if closed {
             let failure = Failure::usage(message);
-            return Err(match meant {
+            faults.push(match meant {
                 Some(meant) => failure.hint(format!("did you mean {meant}?")),
                 None if known.is_empty() => failure.hint("it takes none"),
                 None => failure.hint(format!("it takes {}", known.join(", "))),
             });
-        }
-        if !known.is_empty() {
+        } else if !known.is_empty() {
             let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
             warn(format!("{message}{meant}"));
         }
@@ -198,10 +215,40 @@ fn check_names(
             _ => name,
         })
         .collect();
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        faults.push(Failure::usage(format!("{what} needs {}", missing.join(", "))));
     }
-    Err(Failure::usage(format!("{what} needs {}", missing.join(", "))))
+}
+
+/// All that is wrong as one failure.
+fn together(faults: Vec<Failure>) -> Option<Failure> {
+    let mut hints: Vec<String> = Vec::new();
+    for hint in faults.iter().filter_map(|failure| failure.hint.as_ref()) {
+        if !hints.contains(hint) {
+            hints.push(hint.clone());
+        }
+    }
+    let mut messages = faults.iter().map(|failure| failure.message.as_str());
+    let first = messages.next()?.to_owned();
+    let all = Failure::usage(messages.fold(first, |all, message| all + "; " + message));
+    Some(if hints.is_empty() { all } else { all.hint(hints.join("; ")) })
+}
+
+/// What is wrong with a value that was given as JSON, if its schema admits none of its type.
+fn mistyped(name: &str, value: JsonRef<'_>, schema: JsonRef<'_>) -> Option<Failure> {
+    let types = property_types(schema, name)?;
+    if types.contains(JsonTypes::of(value)) || is_whole(value) && types.contains(JsonTypes::INTEGER) {
+        return None;
+    }
+    let failure = Failure::usage(format!("{name} must be {types}; {} is not", value.kind()));
+    Some(if value.is_null() { failure.hint(format!("to give no {name}, leave it out")) } else { failure })
+}
+
+/// `1.0` and `1e3` are integers to a schema.
+fn is_whole(value: JsonRef<'_>) -> bool {
+    let text = std::str::from_utf8(value.as_bytes()).ok();
+    value.kind() == Kind::Number
+        && text.and_then(|text| text.parse::<f64>().ok()).is_some_and(|n| n.fract() == 0.0)
 }
 
 /// The names of the properties that a schema speaks of, at its root and in the parts that apply to the same

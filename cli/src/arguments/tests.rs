@@ -43,6 +43,9 @@ fn a_value_has_the_type_that_the_schema_gives_it() {
         ("level=2", r#"{"level":2}"#),
         ("ref=7", r#"{"ref":7}"#),
         ("free:=1", r#"{"free":1}"#),
+        ("free:=null", r#"{"free":null}"#),
+        ("maybe:=null", r#"{"maybe":null}"#),
+        ("unknown:=null", r#"{"unknown":null}"#),
         ("text:=1", r#"{"text":1}"#),
         ("text:=\"1\"", r#"{"text":"1"}"#),
     ] {
@@ -60,6 +63,8 @@ fn a_value_that_cannot_have_its_type_is_refused() {
         ("on=1", "on must be boolean"),
         ("list=a", "list must be array"),
         ("map=[]", "map must be object"),
+        ("count:=null", "count must be integer; null is not"),
+        ("text:=null", "text must be string; null is not"),
         ("free:=a", "free is not JSON"),
         ("nothing", "is no argument"),
         ("=1", "is no argument"),

@@ -64,6 +64,17 @@ fn what_is_wrong_with_arguments_is_said_before_the_call() {
         (&["call", "demo/add", "a=one", "b=2"][..], "a must be number"),
         (&["call", "demo/add", "a=1"], "needs b (number)"),
         (&["call", "demo/add", "a=1", "b=2", "bb=3"], "has no argument \"bb\""),
+        (&["call", "demo/add", "a=one"], "a must be number; \"one\" is not; demo/add needs b (number)"),
+        (
+            &["call", "demo/add", "--args", r#"{"a":"x"}"#],
+            "a must be number; a string is not; demo/add needs b",
+        ),
+        (
+            &["call", "demo/add", "--args", r#"{"a":"x","b":[]}"#],
+            "a must be number; a string is not; b must be",
+        ),
+        (&["call", "demo/add", "--args", r#"{"a":null}"#, "b=2"], "a must be number; null is not"),
+        (&["call", "demo/add", "a:=null", "c=1"], "a must be number; null is not; demo/add has no argument"),
         (&["call", "demo/add", "a=1", "a=2", "b=3"], "a is given twice"),
         (&["call", "demo/echo", "text"], "is no argument"),
         (&["call", "demo/echo", "text=@nowhere"], "nowhere cannot be read"),
@@ -73,6 +84,11 @@ fn what_is_wrong_with_arguments_is_said_before_the_call() {
         assert_eq!(ran.status, 1, "{ran:?}");
         assert!(ran.stderr.contains(says), "{ran:?}");
     }
+    // What is overruled is not looked at, and what a schema leaves open is nobody's fault.
+    let overruled = home.run(&["call", "demo/add", "--args", r#"{"a":"x","b":2}"#, "a=1"]);
+    assert_eq!(overruled.ok(), home.run(&["call", "demo/add", "a=1", "b=2"]).ok());
+    let hint = home.run(&["call", "demo/add", "a:=null", "b=2"]).stderr;
+    assert!(hint.contains("to give no a, leave it out"), "{hint}");
     let hint = home.run(&["call", "demo/echo", "text=@somebody"]).stderr;
     assert!(hint.contains("text:='\"@somebody\"'"), "{hint}");
 }
