@@ -6,6 +6,12 @@ use crate::mask::Mask;
 use crate::options::{Common, EraChoice, Inherit, Reach};
 use crate::server::quoted;
 
+/// `sanswire servers`, of the same files.
+pub(crate) fn servers(common: &Common) -> String {
+    let file = common.config.as_ref().map(|file| format!(" --config {}", quoted(&file.to_string_lossy())));
+    format!("sanswire servers{}", file.unwrap_or_default())
+}
+
 /// How a server was given on the command line.
 #[derive(Debug)]
 pub(crate) enum Given {

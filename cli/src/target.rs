@@ -1,5 +1,6 @@
 //! Which server, and what of it: `server/tool`, `server.tool`, two words; or a server in no file.
 
+use crate::advice::servers;
 use crate::arguments::suggestion;
 use crate::config::{Configuration, Entry};
 use crate::context::Context;
@@ -33,7 +34,7 @@ impl Target {
             return Ok(Self { server, item: first.clone(), rest: rest.to_vec() });
         }
         let configuration = context.configuration()?;
-        let (entry, item) = locate(&configuration, first)?;
+        let (entry, item) = locate(context, &configuration, first)?;
         let server = Server::of_entry(context, entry)?;
         if let Some(item) = item {
             return Ok(Self { server, item: item.into(), rest: rest.to_vec() });
@@ -64,6 +65,7 @@ impl Target {
 /// The entry that a word names, and what stands behind the name. A name itself may hold slashes and dots: the
 /// whole word counts first, then the longest name.
 fn locate<'c, 'w>(
+    context: &Context,
     configuration: &'c Configuration,
     word: &'w str,
 ) -> Result<(&'c Entry, Option<&'w str>), Failure> {
@@ -80,18 +82,19 @@ fn locate<'c, 'w>(
         .max_by_key(|(entry, _)| entry.name.len());
     match longest {
         Some((entry, item)) => Ok((entry, Some(item).filter(|item| !item.is_empty()))),
-        None => Err(unknown(configuration, word)),
+        None => Err(unknown(context, configuration, word)),
     }
 }
 
 /// No server has that name.
-pub(crate) fn unknown(configuration: &Configuration, word: &str) -> Failure {
+pub(crate) fn unknown(context: &Context, configuration: &Configuration, word: &str) -> Failure {
     let said = word.split(['/', '.']).next().unwrap_or(word);
     let known: Vec<String> = configuration.entries.iter().map(|entry| entry.name.clone()).collect();
     let failure = Failure::not_found(format!("there is no server {said:?}"));
+    let lists = servers(&context.common);
     match suggestion(said, &known) {
-        Some(meant) => failure.hint(format!("did you mean {meant}? sanswire servers lists all")),
-        None => failure.hint("sanswire servers lists all; a server in no file goes behind --"),
+        Some(meant) => failure.hint(format!("did you mean {meant}? {lists} lists all")),
+        None => failure.hint(format!("{lists} lists all; a server in no file goes behind --")),
     }
 }
 
@@ -125,7 +128,7 @@ pub(crate) fn select(
             }
         }
         once.into_iter()
-            .map(|name| configuration.find(name).ok_or_else(|| unknown(&configuration, name)))
+            .map(|name| configuration.find(name).ok_or_else(|| unknown(context, &configuration, name)))
             .collect::<Result<_, _>>()?
     };
     if entries.is_empty() {

@@ -29,7 +29,7 @@ enum Checked {
 pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8, Failure> {
     let configuration = context.configuration()?;
     if let Some(name) = names.iter().find(|name| configuration.find(name).is_none()) {
-        return Err(unknown(&configuration, name));
+        return Err(unknown(context, &configuration, name));
     }
     let shown: Vec<&Entry> = configuration
         .entries

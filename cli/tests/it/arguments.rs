@@ -198,6 +198,9 @@ fn a_command_that_a_hint_names_works_as_it_stands() {
         assert!(told.contains("t(n: integer)"), "{told}");
     }
     let config = ["--config", "own file.json", "--inherit-env", "all"];
+    let unknown = start(&[&["call", "zzz/t"], &config[..]].concat());
+    let told = in_shell(&home, &advice(&unknown, " lists all; a server in no file goes behind --"), &[]).ok();
+    assert!(told.contains("my server"), "{told}");
     for (words, says) in [
         (&["call", "my server/t"][..], " tells more"),
         (&["call", "my server/zzz"], " lists what it has"),
