@@ -107,6 +107,7 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::types::request::CallTool;
     use crate::waist::{Bindings, Grant, Waist};
 
     fn raw(text: &str) -> RawJson {
@@ -132,6 +133,25 @@ mod tests {
             .call(&Method::ToolsCall, &params, &Principal::anonymous(), true)
             .expect("tools are governed");
         assert_eq!(with.subject, Call::tool("t", params.view().get("arguments")).subject);
+    }
+
+    #[test]
+    fn what_is_admitted_is_what_runs() {
+        // Of members of the same name, however it is written, all who look take the same.
+        for (params, name, argument) in [
+            (r#"{"name":"a","name":"b","arguments":{"x":1},"arguments":{"x":2}}"#, "a", "1"),
+            (r#"{"arguments":{"x":1},"arguments":{"x":2},"na\u006de":"a","name":"b"}"#, "a", "1"),
+            (r#"{"name":"a","na\u006de":"b","argument\u0073":{"x":1},"arguments":{"x":2}}"#, "a", "1"),
+        ] {
+            let params = raw(params);
+            let call = Governed::Tools.call(&Method::ToolsCall, &params, &Principal::anonymous(), true);
+            let call = call.expect("tools are governed");
+            let (runs, arguments) = CallTool::view(&params).expect("a call");
+            assert_eq!((&*call.action, &*runs.decode()), (name, name), "{}", params.as_str());
+            assert_eq!(call.subject, Call::tool(name, arguments).subject, "{}", params.as_str());
+            let x = arguments.and_then(|arguments| arguments.get("x")).expect("x");
+            assert_eq!(x.as_bytes(), argument.as_bytes(), "{}", params.as_str());
+        }
     }
 
     #[test]
