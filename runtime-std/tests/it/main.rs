@@ -11,6 +11,7 @@ mod besieged;
 mod child;
 mod closures;
 mod common;
+mod definitions;
 mod ends;
 mod errors;
 mod flow;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
                 asks::trials(),
                 besieged::trials(),
                 closures::trials(),
+                definitions::trials(),
                 ends::trials(),
                 errors::trials(),
                 flow::trials(),
