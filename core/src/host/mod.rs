@@ -1,7 +1,7 @@
 //! Many servers behind one policy.
 //!
-//! These are the parts of a host that need no connection: each is a function of what it is given, or a table with a
-//! bound. What can be chosen stands in small structs whose defaults are the ones to begin with.
+//! [`Host`] is all of it as one state machine. Its parts can be used by themselves: each is a function of what it is
+//! given, or a table with a bound. What can be chosen stands in small structs whose defaults are the ones to begin with.
 //!
 //! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
 //!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
@@ -13,15 +13,30 @@
 //!
 //! Whatever a server says is untrusted here: its tools' names, their descriptions, their schemas, their results.
 
+mod calls;
 pub mod catalog;
+mod config;
+mod event;
 mod instructions;
 pub mod link;
+mod machine;
+mod manager;
 mod mask;
 mod pattern;
 pub mod policy;
 mod provenance;
 pub mod results;
 
+pub use calls::{CallRefused, CallRequest, Target};
+pub use config::{
+    CONNECT_TIMEOUT, CallTimeouts, HostConfig, Refresh, RefreshMode, Replay, ServerConfig, TimeoutFault,
+};
+pub use event::{
+    CallEnd, CallHandle, CallOutcome, ClientHandle, Denial, Effect, Event, ProtocolFault, RequestKey,
+    ToolResult, Warning,
+};
 pub use instructions::Instructions;
+pub use machine::Host;
+pub use manager::ServerState;
 pub use mask::Mask;
 pub use provenance::Provenance;

@@ -1,0 +1,249 @@
+//! The host: servers and calls, joined.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::calls::{CallRefused, CallRequest, Calls, Reach as _};
+use super::catalog::{Exposed, Registry, meta_tools_hint};
+use super::config::HostConfig;
+use super::event::{CallHandle, ClientHandle, Effect, Event, RequestKey};
+use super::manager::{Manager, ServerState};
+use super::policy::{Answer, ApprovalHandle, Grants};
+use super::results::{Page, PageFault, PageHandle};
+use crate::client::{self, InputAnswers, Outcome, Progress};
+use crate::error::{ApiError, ConfigError};
+use crate::server::Principal;
+use crate::time::{Instant, earliest};
+
+/// Many servers behind one policy, as a state machine.
+///
+/// It stands beside the connections, not above them: it says which to open, shut and ask ([`Effect`]), is told what
+/// came of that, and never sees a byte. So each connection can have a lock of its own, and the host is locked for a
+/// decision only.
+///
+/// Whatever goes in, take out afterwards what [`poll_effect`](Self::poll_effect) and [`poll_event`](Self::poll_event)
+/// give, until they give nothing; then wait no longer than [`poll_timeout`](Self::poll_timeout).
+#[derive(Debug)]
+pub struct Host {
+    config: HostConfig,
+    manager: Manager,
+    calls: Calls,
+}
+
+impl Host {
+    /// A host whose first effects open its servers, as many at once as may be.
+    ///
+    /// # Errors
+    /// A setting is out of bounds.
+    pub fn new(config: HostConfig, now: Instant) -> Result<Self, ConfigError> {
+        Ok(Self { manager: Manager::new(&config, now)?, calls: Calls::new(&config)?, config })
+    }
+
+    /// Asks for a call. It is decided at once: made, asked about, or denied; each accepted call, denied ones among
+    /// them, ends in one [`Event::Finished`].
+    ///
+    /// # Errors
+    /// [`CallRefused`]: it was not accepted.
+    pub fn call(&mut self, request: CallRequest, now: Instant) -> Result<CallHandle, CallRefused> {
+        let call = self.calls.begin(request, &mut self.manager, now);
+        self.settle(now);
+        call
+    }
+
+    /// Gives a call up. False: it is over.
+    pub fn cancel(&mut self, call: CallHandle, now: Instant) -> bool {
+        self.calls.cancel(call, now)
+    }
+
+    /// Answers [`Event::Approval`]. False: the question is not open any more, and nothing happens.
+    pub fn answer(&mut self, approval: ApprovalHandle, answer: Answer, now: Instant) -> bool {
+        let open = self.calls.answer(approval, answer, &mut self.manager, now);
+        self.settle(now);
+        open
+    }
+
+    /// Goes on with a call that asked for input. False: it does not wait for any.
+    pub fn resume(&mut self, call: CallHandle, answers: InputAnswers, now: Instant) -> bool {
+        let waits = self.calls.resume(call, answers, &mut self.manager, now);
+        self.settle(now);
+        waits
+    }
+
+    /// Takes an event of a connection. Those of requests are told by [`handle_outcome`](Self::handle_outcome) and
+    /// [`handle_progress`](Self::handle_progress) under their own names, and ignored here.
+    pub fn handle_client(&mut self, client: ClientHandle, event: client::Event, now: Instant) {
+        self.manager.handle_client(client, event, now);
+        self.settle(now);
+    }
+
+    /// A connection could not be opened at all, or never became ready; why, in words.
+    pub fn handle_not_opened(&mut self, client: ClientHandle, error: &str, now: Instant) {
+        self.manager.handle_not_opened(client, error, now);
+        self.settle(now);
+    }
+
+    /// Takes the outcome of a request. One that nobody waits for any more is dropped.
+    pub fn handle_outcome(&mut self, key: RequestKey, outcome: Result<Outcome, ApiError>, now: Instant) {
+        match key {
+            RequestKey::Call(call) => self.calls.handle_outcome(call, outcome, &mut self.manager, now),
+            RequestKey::Listing(client) => self.manager.handle_outcome(client, outcome, now),
+        }
+        self.settle(now);
+    }
+
+    /// Takes the progress of a request.
+    pub fn handle_progress(&mut self, key: RequestKey, progress: Progress, now: Instant) {
+        if let RequestKey::Call(call) = key {
+            self.calls.handle_progress(call, progress, now);
+        }
+    }
+
+    /// A turn begins: what was staged is offered from now on, and calls are counted anew.
+    pub fn begin_turn(&mut self, now: Instant) {
+        self.manager.begin_turn(now);
+        self.calls.begin_turn();
+        self.settle(now);
+    }
+
+    /// Whether the session is planning; read at each call.
+    pub fn set_plan_mode(&mut self, on: bool) {
+        self.calls.set_plan_mode(on);
+    }
+
+    /// Whether there is somebody to ask; read at each call. Default: nobody, so that what has to be asked about is
+    /// denied.
+    pub fn set_approver(&mut self, there: bool, now: Instant) {
+        self.calls.set_approver(there, now);
+    }
+
+    /// Whether what would be asked about passes; what is denied stays denied.
+    pub fn set_skip_prompts(&mut self, on: bool) {
+        self.calls.set_skip_prompts(on);
+    }
+
+    /// Tries a server anew, whatever was before. False: there is no such server, or it is disabled.
+    pub fn reconnect(&mut self, server: &str, now: Instant) -> bool {
+        let tried = self.manager.reconnect(server, now);
+        self.settle(now);
+        tried
+    }
+
+    /// Reads a server's listing anew. False: it is not connected.
+    pub fn refresh(&mut self, server: &str, now: Instant) -> bool {
+        self.manager.refresh(server, now)
+    }
+
+    /// Ends every call as cancelled and shuts every connection, for good.
+    pub fn close(&mut self, now: Instant) {
+        self.calls.close(now);
+        self.manager.close(now);
+        self.settle(now);
+    }
+
+    /// Time passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.manager.handle_timeout(now);
+        self.settle(now);
+        self.calls.handle_timeout(&mut self.manager, now);
+        self.settle(now);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        earliest(self.manager.poll_timeout(), self.calls.poll_timeout())
+    }
+
+    /// What is to be done next.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.manager.poll_effect().or_else(|| self.calls.poll_effect())
+    }
+
+    /// What is to be told next.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.manager.poll_event().or_else(|| self.calls.poll_event())
+    }
+
+    /// Whether every server was tried once.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.manager.is_started()
+    }
+
+    /// The servers, sorted by name.
+    #[must_use]
+    pub fn states(&self) -> Vec<ServerState> {
+        self.manager.states()
+    }
+
+    /// One server.
+    #[must_use]
+    pub fn state(&self, server: &str) -> Option<ServerState> {
+        self.manager.state(server)
+    }
+
+    /// What is offered.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        self.manager.registry()
+    }
+
+    /// How a model is told of it.
+    #[must_use]
+    pub fn exposed(&self) -> Exposed {
+        self.config.exposure.of(self.registry())
+    }
+
+    /// What is added to a model's instructions, if anything: how tools are found in lazy mode, and what servers say of
+    /// themselves where that is shown.
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        let hint = if self.exposed().lazy { meta_tools_hint(self.registry()) } else { None };
+        let states = self.states();
+        let given = states.iter().filter_map(|state| {
+            Some((&*state.name, state.status, state.peer.as_ref()?.instructions.as_deref()?))
+        });
+        let said = self.config.instructions.section(given, &self.config.mask);
+        match (hint, said) {
+            (Some(hint), Some(said)) => Some(alloc::format!("{hint}\n\n{said}")),
+            (hint, said) => hint.or(said),
+        }
+    }
+
+    /// What was allowed for the session.
+    #[must_use]
+    pub fn grants(&self) -> &Grants {
+        self.calls.grants()
+    }
+
+    /// The same, to be changed: what was allowed before this session, what is taken back.
+    pub fn grants_mut(&mut self) -> &mut Grants {
+        self.calls.grants_mut()
+    }
+
+    /// A page of the rest of a result.
+    ///
+    /// # Errors
+    /// [`PageFault`].
+    pub fn page(
+        &mut self,
+        owner: &Principal,
+        handle: PageHandle,
+        offset: Option<usize>,
+        now: Instant,
+    ) -> Result<Page<'_>, PageFault> {
+        self.calls.page(owner, handle, offset, now)
+    }
+
+    /// How it is set up.
+    #[must_use]
+    pub const fn config(&self) -> &HostConfig {
+        &self.config
+    }
+
+    fn settle(&mut self, now: Instant) {
+        while let Some(server) = self.manager.poll_settled() {
+            self.calls.settled(&server, &mut self.manager, now);
+        }
+    }
+}
