@@ -75,9 +75,15 @@ impl Home {
 
     /// The program, in this home.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sanswire"));
+        let mut command = self.prepare(Path::new(env!("CARGO_BIN_EXE_sanswire")));
+        command.args(words);
         command
-            .args(words)
+    }
+
+    /// Any program, in this home.
+    pub(crate) fn prepare(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.path.join("work"))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())

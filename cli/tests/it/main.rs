@@ -10,6 +10,7 @@ mod exit_codes;
 mod home;
 mod lists;
 mod output;
+mod pty;
 mod readme;
 mod secrets;
 mod signals;

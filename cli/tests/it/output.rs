@@ -1,6 +1,7 @@
 use std::fs;
 
-use crate::home::{Home, run};
+use crate::home::Home;
+use crate::pty::{seen, seen_after};
 
 #[test]
 fn json_is_exactly_what_the_server_sent() {
@@ -121,10 +122,9 @@ fn text_goes_into_a_pipe_as_it_came_and_harmless_onto_a_terminal() {
     let home = Home::new();
     let ran = home.run_fake(&["call", "t"], &[("CALL", &call)]);
     assert_eq!(ran.stdout, "\u{1b}[31mred\u{7}\u{9b}2J\u{202e}gpj\n");
-    let Some(terminal) = Terminal::find() else { return };
     for words in ["call t", "--json call t"] {
         let words = format!("{} {words} -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
-        let seen = terminal.run(&home, &words, &[("CALL", &call)], "");
+        let seen = seen(&home, &words, &[("CALL", &call)], "");
         assert!(seen.contains("red"), "{seen:?}");
         assert!(!seen.contains("\u{1b}[31m") && !seen.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
     }
@@ -132,12 +132,11 @@ fn text_goes_into_a_pipe_as_it_came_and_harmless_onto_a_terminal() {
 
 #[test]
 fn a_terminal_gets_a_spinner_and_a_bar_after_a_moment_and_nothing_before() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_sanswire");
-    let quick = terminal.run(&home, &format!("{program} call demo/echo text=hello"), &[], "");
+    let quick = seen(&home, &format!("{program} call demo/echo text=hello"), &[], "");
     assert_eq!(quick.replace('\r', ""), "hello\n");
-    let slow = terminal.run(&home, &format!("{program} call demo/slow seconds=1"), &[("TERM", "xterm")], "");
+    let slow = seen(&home, &format!("{program} call demo/slow seconds=1"), &[("TERM", "xterm")], "");
     assert!(slow.contains("step 5 of 10") && slow.contains("%"), "{slow:?}");
     let silent = home.run(&["call", "demo/slow", "seconds=0.6"]);
     assert_eq!(silent.stderr, "");
@@ -145,20 +144,18 @@ fn a_terminal_gets_a_spinner_and_a_bar_after_a_moment_and_nothing_before() {
 
 #[test]
 fn no_color_is_honoured() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     let words = format!("{} tools demo", env!("CARGO_BIN_EXE_sanswire"));
-    assert!(terminal.run(&home, &words, &[("TERM", "xterm")], "").contains("\u{1b}[1m"));
-    assert!(!terminal.run(&home, &words, &[("TERM", "xterm"), ("NO_COLOR", "1")], "").contains('\u{1b}'));
+    assert!(seen(&home, &words, &[("TERM", "xterm")], "").contains("\u{1b}[1m"));
+    assert!(!seen(&home, &words, &[("TERM", "xterm"), ("NO_COLOR", "1")], "").contains('\u{1b}'));
 }
 
 #[test]
 fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     for era in ["legacy", "modern"] {
         let words = format!("{} call demo/ask --era {era}", env!("CARGO_BIN_EXE_sanswire"));
-        let seen = terminal.run(&home, &words, &[("TERM", "xterm")], "\rAda\r");
+        let seen = seen(&home, &words, &[("TERM", "xterm")], "\rAda\r");
         assert!(
             seen.contains("demo asks: What is your name?") && seen.contains("Hello, Ada!"),
             "{era}: {seen:?}"
@@ -178,83 +175,8 @@ fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
     assert_eq!(lacks("sampling"), "null");
 }
 
-/// The `script` program of util-linux, which runs a command on a terminal.
-pub(crate) struct Terminal;
-
-impl Terminal {
-    #[expect(clippy::print_stderr, reason = "a test that was skipped is to be seen")]
-    pub(crate) fn find() -> Option<Self> {
-        let found = std::process::Command::new("script").arg("--version").output();
-        let found = found.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("util-linux"));
-        if !found {
-            eprintln!("skipped: there is no script program to make a terminal with");
-        }
-        found.then_some(Self)
-    }
-
-    /// What is seen; the status is lost.
-    pub(crate) fn run(&self, home: &Home, line: &str, variables: &[(&str, &str)], keys: &str) -> String {
-        let mut command = std::process::Command::new("script");
-        command
-            .args(["-q", "-e", "-E", "never", "-c", line, "/dev/null"])
-            .current_dir(home.path.join("work"))
-            .env("HOME", &home.path)
-            .env("XDG_CONFIG_HOME", home.path.join("config"))
-            .env("XDG_STATE_HOME", home.path.join("state"))
-            .env_remove("NO_COLOR")
-            .env("TERM", "dumb")
-            .env("SHELL", "/bin/sh")
-            .envs(variables.iter().copied());
-        run(command, keys).stdout
-    }
-
-    /// As [`run`](Self::run), with keys that are pressed once `asked` was shown.
-    pub(crate) fn run_slowly(
-        &self,
-        home: &Home,
-        line: &str,
-        variables: &[(&str, &str)],
-        asked: &str,
-        keys: &str,
-    ) -> String {
-        use std::io::{Read as _, Write as _};
-        let mut command = std::process::Command::new("script");
-        let mut child = command
-            .args(["-q", "-e", "-E", "never", "-c", line, "/dev/null"])
-            .current_dir(home.path.join("work"))
-            .env("HOME", &home.path)
-            .env("XDG_CONFIG_HOME", home.path.join("config"))
-            .env("XDG_STATE_HOME", home.path.join("state"))
-            .env("TERM", "dumb")
-            .env("SHELL", "/bin/sh")
-            .envs(variables.iter().copied())
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (mut stdin, mut stdout) = (child.stdin.take(), child.stdout.take().unwrap());
-        let mut seen = Vec::new();
-        let mut some = [0; 1024];
-        while let Some(read) = stdout.read(&mut some).ok().and_then(|count| some.get(..count))
-            && !read.is_empty()
-        {
-            seen.extend_from_slice(read);
-            if String::from_utf8_lossy(&seen).contains(asked)
-                && let Some(mut stdin) = stdin.take()
-            {
-                // Once it reads single keys.
-                std::thread::sleep(std::time::Duration::from_millis(300));
-                let _ = stdin.write_all(keys.as_bytes());
-            }
-        }
-        let _ = child.wait();
-        String::from_utf8_lossy(&seen).into_owned()
-    }
-}
-
 #[test]
 fn b_03_a_question_steers_no_terminal_and_its_default_is_shown_as_it_is_taken() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     let words = format!("{} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
     for (default, taken) in [("d\\u001b[31mred\\u0007", "Ada"), ("plain", "plain")] {
@@ -263,8 +185,7 @@ fn b_03_a_question_steers_no_terminal_and_its_default_is_shown_as_it_is_taken() 
         );
         let on_call = "printf '%s\\n' \"$ASK\"; IFS= read -r answer; call=$(printf %s \"$answer\" | sed 's/.*\"f\":\\(\"[^\"]*\"\\).*/\"result\":{\"content\":[{\"type\":\"text\",\"text\":\\1}]}/')";
         let keys = if default == "plain" { "\r\r" } else { "\rAda\r" };
-        let seen =
-            terminal.run(&home, &words, &[("TERM", "xterm"), ("ASK", &ask), ("ON_CALL", on_call)], keys);
+        let seen = seen(&home, &words, &[("TERM", "xterm"), ("ASK", &ask), ("ON_CALL", on_call)], keys);
         assert!(seen.trim_end().ends_with(taken), "{seen:?}");
         assert!(!seen.contains("\u{1b}[31m") && !seen.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
     }
@@ -309,7 +230,6 @@ fn no_line_of_a_server_looks_like_one_of_ours() {
 
 #[test]
 fn questions_are_asked_one_after_the_other() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     let ask = |id: &str| {
         format!(
@@ -321,7 +241,7 @@ fn questions_are_asked_one_after_the_other() {
     for quiet in ["", "-q"] {
         let words = format!("{} {quiet} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
         let variables = [("TERM", "xterm"), ("ASK", both.as_str()), ("ON_CALL", on_call)];
-        let seen = terminal.run_slowly(&home, &words, &variables, "What now?", "\r\r");
+        let seen = seen_after(&home, &words, &variables, "What now?", "\r\r");
         let (first, second) = (seen.find("What now?: Answer"), seen.rfind("asks: question"));
         assert!(first.is_some() && first < second, "{quiet}: {seen:?}");
         assert!(seen.contains("\r\n  error: x") && seen.ends_with("ok\r\n"), "{quiet}: {seen:?}");

@@ -1,5 +1,5 @@
 use crate::home::{Home, run};
-use crate::output::Terminal;
+use crate::pty::{seen, seen_after};
 
 fn project(file: &str) -> Home {
     let home = Home::new();
@@ -65,16 +65,15 @@ fn the_file_is_found_from_below_and_the_server_starts_in_its_folder() {
 
 #[test]
 fn the_answer_holds_until_the_file_changes() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = project(".mcp.json");
     let words = format!("{} call p/t", env!("CARGO_BIN_EXE_sanswire"));
-    let refused = terminal.run(&home, &words, &[], "n\r");
+    let refused = seen(&home, &words, &[], "n\r");
     assert!(refused.contains("with ON_START='touch started'"), "{refused:?}");
     assert!(
         refused.contains("has not been allowed") && !home.path.join("work/started").exists(),
         "{refused:?}"
     );
-    let allowed = terminal.run(&home, &words, &[], "y\r");
+    let allowed = seen(&home, &words, &[], "y\r");
     assert!(allowed.contains("fake.sh") && allowed.ends_with("ok\r\n"), "{allowed:?}");
     assert_eq!(home.run(&["call", "p/t"]).ok(), "ok\n");
     let text = home.read("work/.mcp.json").replace("touch started", "touch other");
@@ -103,14 +102,13 @@ fn what_is_kept_is_for_the_user_alone() {
 
 #[test]
 fn what_would_be_run_is_shown_on_one_line_and_ctrl_c_ends_the_program() {
-    let Some(terminal) = Terminal::find() else { return };
     let home = Home::new();
     home.write(
         "work/.sanswire.json",
         r#"{"mcpServers":{"p\n  true":{"command":"sh","args":["-c","evil\n\n\n  true"],"env":{"A\nB":"x\ny"}}}}"#,
     );
     let words = format!("{} tools; echo status $?", env!("CARGO_BIN_EXE_sanswire"));
-    let seen = terminal.run_slowly(&home, &words, &[], "stays as it is?", "\u{3}");
+    let seen = seen_after(&home, &words, &[], "stays as it is?", "\u{3}");
     assert!(seen.contains("  sh -c 'evil\\n\\n\\n  true'\r\n  with A\\nB='x\\ny'\r\n"), "{seen:?}");
     assert!(seen.contains("To start p\\n  true it would run"), "{seen:?}");
     assert!(seen.contains("status 130") && !seen.contains("not been allowed"), "{seen:?}");
