@@ -11,7 +11,7 @@ use super::catalog::{Change, FilterWarning};
 use super::link::{SessionNumber, Status};
 use super::policy::{ApprovalHandle, ApprovalRequest, Decision, NotAsked, NotReleased};
 use super::results::Presented;
-use crate::client::{InputRequired, Progress, RequestOptions, Start};
+use crate::client::{InputRequired, Progress, RequestOptions, Start, Verdict};
 use crate::error::Violation;
 use crate::exchange::{Challenge, HttpRefusal};
 use crate::jsonrpc::{ErrorObject, RawJson};
@@ -50,8 +50,11 @@ impl CallHandle {
 pub enum RequestKey {
     /// It is a call.
     Call(CallHandle),
-    /// It belongs to reading that client's listing anew; there is one at a time.
+    /// It belongs to reading that client's listing, at first or anew; there is one at a time.
     Listing(ClientHandle),
+    /// It is that client's `subscriptions/listen` for changes of the list of tools (2026-07-28); there is one at a time.
+    /// It ends with its client, and knows no deadline.
+    Listen(ClientHandle),
 }
 
 /// What is to be done, in order.
@@ -71,7 +74,9 @@ pub enum Effect {
         /// be as long.
         until: Instant,
     },
-    /// Shut a connection, opened or not. Nothing waits for that, and nothing of it is heard any more.
+    /// Shut a connection, opened or not. Nothing waits for that, and nothing of it is heard any more. Each
+    /// [`Open`](Self::Open) is followed by one of these in the end, also if its connection ended by itself or was never
+    /// there; its open requests need no outcome.
     Shut {
         /// The connection.
         client: ClientHandle,
@@ -132,6 +137,14 @@ pub enum Event {
         revision: Revision,
         /// How many of its tools are offered.
         tools: usize,
+    },
+    /// What was learnt of a server's era. Give it as [`Start::Remembered`] when the server is configured the next time;
+    /// until then the host remembers it. Never told of a server whose revision is pinned.
+    Verdict {
+        /// The server.
+        server: Arc<str>,
+        /// What.
+        verdict: Verdict,
     },
     /// Every server was tried once, whatever came of it. Comes once.
     Started,

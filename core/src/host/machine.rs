@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::calls::{CallRefused, CallRequest, Calls, Reach as _};
-use super::catalog::{Exposed, Registry, meta_tools_hint};
+use super::catalog::{Exposed, Registry, meta_tools_hint, tools_listing};
 use super::config::HostConfig;
 use super::event::{CallHandle, ClientHandle, Effect, Event, RequestKey};
 use super::manager::{Manager, ServerState};
@@ -12,6 +12,7 @@ use super::policy::{Answer, ApprovalHandle, Grants};
 use super::results::{Page, PageFault, PageHandle};
 use crate::client::{self, InputAnswers, Outcome, Progress};
 use crate::error::{ApiError, ConfigError};
+use crate::jsonrpc::RawJson;
 use crate::server::Principal;
 use crate::time::{Instant, earliest};
 
@@ -87,6 +88,7 @@ impl Host {
         match key {
             RequestKey::Call(call) => self.calls.handle_outcome(call, outcome, &mut self.manager, now),
             RequestKey::Listing(client) => self.manager.handle_outcome(client, outcome, now),
+            RequestKey::Listen(client) => self.manager.handle_listen(client, outcome, now),
         }
         self.settle(now);
     }
@@ -192,6 +194,13 @@ impl Host {
     #[must_use]
     pub fn exposed(&self) -> Exposed {
         self.config.exposure.of(self.registry())
+    }
+
+    /// What a model is told of the tools now, as [`exposed`](Self::exposed) says: an array of `Tool` objects, the same to
+    /// the byte for as long as nothing changes what is offered.
+    #[must_use]
+    pub fn tools_listing(&self) -> RawJson {
+        tools_listing(self.registry(), self.exposed())
     }
 
     /// What is added to a model's instructions, if anything: how tools are found in lazy mode, and what servers say of

@@ -36,6 +36,7 @@ mod naming;
 mod outcome;
 mod registry;
 mod schema_cap;
+mod told;
 
 pub use exposure::{Exposed, Exposure, ExposureMode, SubAgents};
 pub use filter::{FilterList, FilterWarning, Filtered, ToolFilter};
@@ -46,3 +47,4 @@ pub use naming::{ExposedName, MAX_EXPOSED_BYTES, Naming};
 pub use outcome::{FilteredBy, SkipReason, ToolOutcome};
 pub use registry::{Change, Offered, Registry};
 pub use schema_cap::{Definition, DefinitionLimits, DefinitionNote};
+pub use told::tools_listing;

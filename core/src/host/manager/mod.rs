@@ -33,6 +33,8 @@ pub struct ServerState {
     pub revision: Option<Revision>,
     /// Its introduction, if it is or was connected.
     pub peer: Option<Arc<client::Peer>>,
+    /// What is known of its era, to be given as [`client::Start::Remembered`] the next time it is configured.
+    pub verdict: Option<client::Verdict>,
 }
 
 /// The servers.
@@ -53,6 +55,15 @@ impl Manager {
     }
     /// Of a listing.
     pub(super) fn handle_outcome(
+        &mut self,
+        client: ClientHandle,
+        outcome: Result<Outcome, ApiError>,
+        now: Instant,
+    ) {
+        todo!()
+    }
+    /// Of a `subscriptions/listen`: it is over.
+    pub(super) fn handle_listen(
         &mut self,
         client: ClientHandle,
         outcome: Result<Outcome, ApiError>,
