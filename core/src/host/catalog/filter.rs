@@ -158,54 +158,72 @@ mod tests {
 
     const LISTED: [&str; 6] = ["echo", "boom", "readonly_echo", "die", "sleep", "big_output"];
 
-    fn filter(allowed: Option<&[&str]>, blocked: &[&str]) -> ToolFilter {
+    fn filter(allowed: Option<&[&str]>, blocked: Option<&[&str]>) -> ToolFilter {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();
-        ToolFilter { allowed_tools: allowed.map(owned), blocked_tools: owned(blocked) }
+        ToolFilter {
+            allowed_tools: allowed.map(owned),
+            blocked_tools: blocked.map(owned).unwrap_or_default(),
+        }
     }
 
     fn told(filtered: &Filtered) -> Vec<(&str, &str)> {
         filtered.warnings.iter().map(|warning| (warning.list.as_str(), warning.name.as_str())).collect()
     }
 
-    type Row<'a> = (&'a str, Option<&'a [&'a str]>, &'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a str)]);
+    /// Note, allowed, blocked, what is let in, what is told.
+    type Row<'a> =
+        (&'a str, Option<&'a [&'a str]>, Option<&'a [&'a str]>, &'a [&'a str], &'a [(&'a str, &'a str)]);
 
     #[test]
     fn the_first_list_lets_in_and_the_second_leaves_out() {
         // H-015, H-016, H-017, H-019
-        let table: [Row<'_>; 12] = [
-            ("no lists", None, &[], &LISTED, &[]),
-            ("allowed", Some(&["echo", "die"]), &[], &["echo", "die"], &[]),
-            ("nothing allowed", Some(&[]), &[], &[], &[]),
-            ("blocked", None, &["boom", "big_output"], &["echo", "readonly_echo", "die", "sleep"], &[]),
-            ("blocked wins", Some(&["echo", "boom", "sleep"]), &["boom"], &["echo", "sleep"], &[]),
+        let table: [Row<'_>; 14] = [
+            ("no lists", None, None, &LISTED, &[]),
+            ("allowed", Some(&["echo", "die"]), None, &["echo", "die"], &[]),
+            ("nothing allowed", Some(&[]), None, &[], &[]),
+            ("blocked", None, Some(&["boom", "big_output"]), &["echo", "readonly_echo", "die", "sleep"], &[]),
+            ("nothing blocked", None, Some(&[]), &LISTED, &[]),
+            ("blocked wins", Some(&["echo", "boom", "sleep"]), Some(&["boom"]), &["echo", "sleep"], &[]),
             (
                 "unknown names",
                 Some(&["echo", "no_such"]),
-                &["zzz"],
+                Some(&["zzz"]),
                 &["echo"],
                 &[("allowed_tools", "no_such"), ("blocked_tools", "zzz")],
             ),
             (
-                "each told once, sorted",
-                Some(&["zzz", "echo", "nope", "echo", "zzz"]),
-                &["nope"],
+                "each told once",
+                Some(&["echo", "nope", "echo", "zzz"]),
+                Some(&["nope"]),
                 &["echo"],
                 &[("allowed_tools", "nope"), ("allowed_tools", "zzz"), ("blocked_tools", "nope")],
             ),
             (
+                "sorted",
+                Some(&["zzz", "echo", "nope", "zzz"]),
+                Some(&["b", "a", "b"]),
+                &["echo"],
+                &[
+                    ("allowed_tools", "nope"),
+                    ("allowed_tools", "zzz"),
+                    ("blocked_tools", "a"),
+                    ("blocked_tools", "b"),
+                ],
+            ),
+            (
                 "exposed names are no names here",
                 Some(&["mcp__s__echo"]),
-                &[],
+                None,
                 &[],
                 &[("allowed_tools", "mcp__s__echo")],
             ),
-            ("case counts", None, &["Echo"], &LISTED, &[("blocked_tools", "Echo")]),
-            ("white space does not", Some(&[" echo "]), &[], &["echo"], &[]),
-            ("patterns", Some(&["*echo", "?ie"]), &["read*"], &["echo", "die"], &[]),
+            ("case counts", None, Some(&["Echo"]), &LISTED, &[("blocked_tools", "Echo")]),
+            ("white space does not", Some(&[" echo "]), None, &["echo"], &[]),
+            ("patterns", Some(&["*echo", "?ie"]), Some(&["read*"]), &["echo", "die"], &[]),
             (
                 "patterns that match nothing",
                 None,
-                &["x*", "e?"],
+                Some(&["x*", "e?"]),
                 &LISTED,
                 &[("blocked_tools", "e?"), ("blocked_tools", "x*")],
             ),
@@ -213,17 +231,17 @@ mod tests {
         for (name, allowed, blocked, registered, warnings) in table {
             let filter = filter(allowed, blocked);
             let filtered = filter.apply(ServerMode::Ask, LISTED);
-            assert_eq!(filtered.outcomes.len(), LISTED.len(), "{name}: each tool has an outcome");
-            let passed = |outcome: &ToolOutcome| *outcome == ToolOutcome::Registered;
-            let all = || LISTED.into_iter().zip(&filtered.outcomes);
-            let through: Vec<_> =
-                all().filter(|(_, outcome)| passed(outcome)).map(|(tool, _)| tool).collect();
-            assert_eq!(through, registered, "{name}");
-            assert!(all().all(|(tool, outcome)| filter.admit(tool).is_ok() == passed(outcome)), "{name}");
+            let outcomes: Vec<_> = filtered.outcomes.iter().map(ToolOutcome::as_str).collect();
+            let expected =
+                LISTED.map(|tool| if registered.contains(&tool) { "registered" } else { "filtered" });
+            assert_eq!(outcomes, expected, "{name}: each tool has an outcome, in the order listed");
+            let admitted: Vec<_> = LISTED.into_iter().filter(|tool| filter.admit(tool).is_ok()).collect();
+            assert_eq!(admitted, registered, "{name}");
             assert_eq!(told(&filtered), warnings, "{name}");
             assert_eq!(filter.apply(ServerMode::Allow, LISTED), filtered, "{name}");
         }
-        let outcomes = filter(Some(&["echo", "boom"]), &["boom"]).apply(ServerMode::Ask, LISTED).outcomes;
+        let both = filter(Some(&["echo", "boom"]), Some(&["boom"]));
+        let outcomes = both.apply(ServerMode::Ask, LISTED).outcomes;
         assert_eq!(outcomes[1], ToolOutcome::Filtered(FilteredBy::Blocked), "in both lists");
         assert_eq!(outcomes[3], ToolOutcome::Filtered(FilteredBy::NotAllowed));
     }
@@ -231,13 +249,13 @@ mod tests {
     #[test]
     fn deny_is_final_and_silences_warnings() {
         // H-018, H-019
-        let filtered = filter(Some(&["echo"]), &["zzz"]).apply(ServerMode::Deny, LISTED);
+        let filtered = filter(Some(&["echo"]), Some(&["zzz"])).apply(ServerMode::Deny, LISTED);
         assert_eq!(filtered, Filtered { outcomes: vec![ToolOutcome::Denied; 6], warnings: vec![] });
     }
 
     #[test]
     fn a_tool_does_not_slip_past_a_list_with_white_space() {
-        let filter = filter(None, &["delete"]);
+        let filter = filter(None, Some(&["delete"]));
         assert_eq!(filter.admit("delete "), Err(FilteredBy::Blocked));
         let filtered = filter.apply(ServerMode::Ask, ["\tdelete"]);
         assert_eq!(filtered.outcomes, [ToolOutcome::Filtered(FilteredBy::Blocked)]);

@@ -130,12 +130,16 @@ pub(super) fn boundary(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
     use core::fmt::Write as _;
 
     use proptest::prelude::*;
     use sha2::{Digest, Sha256};
 
     use super::*;
+    use crate::host::results::flatten;
+    use crate::jsonrpc::RawJson;
+    use crate::mcp::types::call_result::CallToolResult;
 
     fn cap(marker: Marker, max_result_bytes: usize) -> ResultCap {
         ResultCap { max_result_bytes, marker, ..ResultCap::default() }
@@ -147,6 +151,12 @@ mod tests {
         out
     }
 
+    /// The text of a result with one block.
+    fn of_one_block(text: &str) -> String {
+        let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
+        flatten(&CallToolResult::new(RawJson::parse_str(&result.to_string()).unwrap()))
+    }
+
     const MIB: usize = 1_048_576;
 
     /// Note, marker, limit, what is repeated, how often, bytes shown, the end of it, its hash.
@@ -154,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_at_its_limit_with_a_marker_outside_of_it() {
-        // H-079, H-080, H-082
+        // H-078, H-079, H-080, H-082
         let (shown, kept) = (Marker::ShownTotal, Marker::BytesTotalKept);
         #[rustfmt::skip]
-        let table: [Row<'_>; 10] = [
+        let table: [Row<'_>; 11] = [
             ("far over", shown, 1024, "X", 200_000, 1067, "X\n<truncated output shown=1024 total=200000>",
                 "8d899c6317deec1afe2218e49d224eb6e5e4a97351a6b70c0fb99ffc0cf9c23d"),
             ("below", shown, 1024, "X", 32, 32, "XX",
@@ -168,6 +178,8 @@ mod tests {
                 "16426fc77f3e456e168624aaaca4f027bc0e8cba3478e19fb22ccde6f1ba0289"),
             ("default limit", shown, 65_536, "y", 65_537, 65_579, "y\n<truncated output shown=65536 total=65537>",
                 "ef1f0e6c91fc042f6913df4c9673375c851edaf2088ff1920a57e95dc7addafc"),
+            ("nothing", shown, 1024, "", 1, 12, "(no content)",
+                "7daf3642552ce1fc9a509f24d5b82ad904e78f78eab1cd13f76617fd404ea923"),
             ("inside a character", shown, 4, "aé日b", 1, 38, "aé\n<truncated output shown=3 total=7>",
                 "c3827367e6919ba6fa3745231bec0df0b51dc48c1591e96485855c7771ad1fe6"),
             ("one over 1 MiB", kept, MIB, "z", MIB + 1, 1_048_635,
@@ -181,7 +193,7 @@ mod tests {
                 "be6eaaadd2a857846ff1477ff2e8e49c39045509603a6f4be6b4e7f5a6405847"),
         ];
         for (note, marker, limit, unit, repeat, len, tail, hash) in table {
-            let whole = unit.repeat(repeat);
+            let whole = of_one_block(&unit.repeat(repeat));
             let cut = cap(marker, limit).cut(whole.clone());
             assert_eq!(cut.text.len(), len, "{note}");
             assert!(cut.text.ends_with(tail), "{note}");

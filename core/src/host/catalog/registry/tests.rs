@@ -84,7 +84,64 @@ fn listings() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
     prop::collection::vec(("[a_]{1,3}", tools), 0..8)
 }
 
+/// Servers with names that nobody would give them, and tools that are after each other's names.
+fn hostile() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
+    let tool = prop_oneof![
+        3 => "a(__a){0,2}",
+        1 => "[a_.]{0,4}",
+        1 => "a_?__[0-9a-f]{8}",
+        1 => "a{20,60}[.é]?",
+        1 => "[aé日\u{202e}\u{0}\n ]{0,4}",
+    ];
+    let tools = prop::collection::vec(tool, 0..8);
+    let servers = prop::collection::btree_map("a(__a){0,2}|[a_.]{0,4}|[aé日 ]{0,3}|a{20,30}", tools, 0..5);
+    servers.prop_map(|all| all.into_iter().collect::<Vec<_>>()).prop_shuffle()
+}
+
+/// As a server would send it.
+fn page(tools: &[String]) -> RawJson {
+    let tools: Vec<_> = tools.iter().map(|name| serde_json::json!({ "name": name })).collect();
+    RawJson::parse_str(&serde_json::json!({ "tools": tools }).to_string()).expect("a page")
+}
+
 proptest! {
+    #[test]
+    fn registered_names_are_unique_fit_and_stay_in_any_order_of_servers(servers in hostile()) {
+        // H-006, H-007
+        let offer = |servers: &[(String, Vec<String>)]| {
+            let mut registry = Registry::default();
+            for (server, tools) in servers {
+                let (settings, mask) = (ListingSettings::default(), Mask::default());
+                registry.set(server, ServerTools::read(server, &settings, &mask, &[page(tools)]));
+            }
+            registry
+        };
+        let registry = offer(&servers);
+        let mut pairs: Vec<_> = registry.offered().map(|(_, offered)| &offered.tool).collect();
+        pairs.sort();
+        pairs.dedup();
+        prop_assert_eq!(pairs.len(), registry.offered().len(), "no tool has two names");
+        for (name, offered) in registry.offered() {
+            prop_assert!((1..=64).contains(&name.len()), "{name}");
+            prop_assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'), "{name}");
+            let advertised = servers.iter().find(|(server, _)| *server == *offered.tool.server);
+            prop_assert!(advertised.is_some_and(|(_, tools)| tools.iter().any(|tool| *tool == *offered.tool.tool)));
+        }
+        for turn in 0..servers.len() {
+            let mut other = servers.clone();
+            other.rotate_left(turn);
+            prop_assert_eq!(&offer(&other), &registry);
+            other.reverse();
+            prop_assert_eq!(&offer(&other), &registry);
+            // Whoever goes takes nobody's name along.
+            let gone = other.pop().map(|(server, _)| server);
+            let without = offer(&other);
+            for (name, offered) in registry.offered().filter(|(_, offered)| Some(&*offered.tool.server) != gone.as_deref()) {
+                prop_assert_eq!(without.resolve(name).map(|found| &found.tool), Some(&offered.tool));
+            }
+        }
+    }
+
     #[test]
     fn what_is_offered_depends_on_the_last_listings_alone(steps in listings()) {
         // H-006, H-008, H-020

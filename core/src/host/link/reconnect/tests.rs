@@ -31,30 +31,38 @@ fn connected(max_attempts: u32, backoff: u64) -> Reconnect {
     server
 }
 
+fn timed_out(which: Deadline) -> Outcome {
+    Outcome::TimedOut { which, limit: Duration::from_secs(30), mistyped_reply: false }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Do {
     /// A call fails with its session: the one that was current when the trace began, or the present one.
     Lost,
     LostFirst,
+    /// A call in the present session times out, or is answered with an error.
+    TimedOut,
+    Refused,
     Ok,
     Fail,
     Close,
     Manual,
 }
-use Do::{Close, Fail, Lost, LostFirst, Manual, Ok as Opens};
+use Do::{Close, Fail, Lost, LostFirst, Manual, Ok as Opens, Refused, TimedOut};
 
 #[test]
 fn lost_sessions_are_tried_anew_up_to_the_cap() {
-    // H-103, H-108, H-109, H-111, H-114
+    // H-103, H-104, H-108, H-109, H-111, H-114
     let (up, re, un) = (Status::Connected, Status::Reconnecting, Status::Unavailable);
     /// Note, what happens, statuses, attempts, failures at the end.
     type Row<'a> = (&'a str, &'a [Do], &'a [Status], usize, u32);
-    let table: [Row<'_>; 11] = [
+    let table: [Row<'_>; 12] = [
         ("first attempt succeeds", &[Lost, Opens], &[up, re, up], 1, 0),
         ("success resets the counter", &[Lost, Fail, Fail, Opens], &[up, re, up], 3, 0),
         ("the cap", &[Lost, Fail, Fail, Fail], &[up, re, un], 3, 3),
         ("a call after the cap", &[Lost, Fail, Fail, Fail, Lost], &[up, re, un], 3, 3),
-        ("no session lost", &[], &[up], 0, 0),
+        ("a call timed out", &[TimedOut], &[up], 0, 0),
+        ("an error for an answer", &[Refused], &[up], 0, 0),
         ("two calls lost with one session", &[Lost, LostFirst, Opens], &[up, re, up], 1, 0),
         ("a replaced session", &[Lost, Opens, LostFirst], &[up, re, up], 1, 0),
         ("closed during an attempt", &[Lost, Close, Opens], &[up, re, un], 1, 0),
@@ -78,14 +86,17 @@ fn lost_sessions_are_tried_anew_up_to_the_cap() {
         let mut server = connected(3, 0);
         let (mut seen, mut opens) = (vec![up], vec![]);
         for step in steps {
-            let present = server.session;
+            let present = server.session.unwrap_or(SessionNumber(1));
+            let mut ends = |session, outcome: Outcome| {
+                if loses_session(&outcome) {
+                    server.lost(session);
+                }
+            };
             match step {
-                Lost => {
-                    server.lost(present.unwrap_or(SessionNumber(1)));
-                }
-                LostFirst => {
-                    server.lost(SessionNumber(1));
-                }
+                Lost => ends(present, Outcome::Lost { maybe_ran: true }),
+                LostFirst => ends(SessionNumber(1), Outcome::Lost { maybe_ran: true }),
+                TimedOut => ends(present, timed_out(Deadline::Idle)),
+                Refused => ends(present, Outcome::Error(ErrorObject::new(-32603, "no"))),
                 Opens => server.opened(*opens.last().unwrap()),
                 Fail => server.not_opened(*opens.last().unwrap(), at(0)),
                 Close => server.close(),
@@ -189,12 +200,11 @@ fn a_server_that_is_not_to_be_used_is_not_opened() {
 #[test]
 fn only_the_end_of_a_connection_loses_a_session() {
     // H-104
-    let limit = Duration::from_secs(30);
     let table = [
         (Outcome::Lost { maybe_ran: true }, true),
         (Outcome::Lost { maybe_ran: false }, true),
-        (Outcome::TimedOut { which: Deadline::Idle, limit, mistyped_reply: false }, false),
-        (Outcome::TimedOut { which: Deadline::Absolute, limit, mistyped_reply: false }, false),
+        (timed_out(Deadline::Idle), false),
+        (timed_out(Deadline::Absolute), false),
         (Outcome::Cancelled, false),
         (Outcome::Error(ErrorObject::new(-32603, "no")), false),
         (Outcome::TooLarge { len: 2, limit: 1 }, false),
