@@ -1,4 +1,4 @@
-//! Three tools in the place of many: what a model is told of in lazy mode.
+//! Tools of the host's own: three in the place of many, for lazy mode, and one for the rest of a long result.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::registry::{Offered, Registry};
 use crate::host::Mask;
+use crate::host::results::PageHandle;
 use crate::jsonrpc::{JsonRef, JsonStr, Kind, RawJson};
 
 /// The most characters of a description that a list shows.
@@ -17,7 +18,7 @@ const MAX_NAME: usize = 128;
 /// The most names that are offered for one that is unknown.
 const MAX_NAMES: usize = 200;
 
-/// A tool that tells of other tools, or calls one.
+/// A tool of the host's own: it tells of other tools, calls one, or shows more of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MetaTool {
     /// `mcp_list`: the servers, or the tools of one.
@@ -26,6 +27,8 @@ pub enum MetaTool {
     Inspect,
     /// `mcp_call`: calls one tool.
     Call,
+    /// `mcp_more`: the rest of a result that was cut, page by page.
+    More,
 }
 
 /// What a call of a [`MetaTool`] comes to.
@@ -42,11 +45,24 @@ pub enum MetaOutcome<'a> {
         /// Its arguments, as they were written.
         arguments: Option<RawJson>,
     },
+    /// A page of a result is wanted: see [`Pages::page`](crate::host::results::Pages::page), which asks for whom.
+    More {
+        /// Of which.
+        handle: PageHandle,
+        /// From where; none: where what was shown first ends.
+        offset: Option<usize>,
+    },
 }
 
 impl MetaTool {
     /// All of them, in the order they are listed in.
-    pub const ALL: [Self; 3] = [Self::List, Self::Inspect, Self::Call];
+    pub const ALL: [Self; 4] = [Self::List, Self::Inspect, Self::Call, Self::More];
+
+    /// Those that a model is told of: all in lazy mode, else only the one that shows more of a result.
+    #[must_use]
+    pub fn told(lazy: bool) -> &'static [Self] {
+        if lazy { &Self::ALL } else { &[Self::More] }
+    }
 
     /// Its name. No exposed name of a server's tool is like it.
     #[must_use]
@@ -55,6 +71,7 @@ impl MetaTool {
             Self::List => "mcp_list",
             Self::Inspect => "mcp_inspect",
             Self::Call => "mcp_call",
+            Self::More => "mcp_more",
         }
     }
 
@@ -67,7 +84,7 @@ impl MetaTool {
     /// Its definition, as a server would list it, with the names of the servers there are.
     #[must_use]
     pub fn definition(self, registry: &Registry) -> RawJson {
-        let servers = names(registry.servers().map(|(server, _)| &**server));
+        let servers = server_names(registry, &|_| true);
         let (what, members, required): (_, &[_], &[_]) = match self {
             Self::List => {
                 ("Names the tools of an MCP server, or the servers if none is given.", &["server"], &[])
@@ -82,15 +99,27 @@ impl MetaTool {
                 &["server", "tool", "arguments"],
                 &["server", "tool"],
             ),
+            Self::More => (
+                "Shows more of a result that was cut, from the handle and the offset that came with it.",
+                &["handle", "offset"],
+                &["handle"],
+            ),
         };
         RawJson::object(|w| {
             w.string("name", self.as_str());
-            w.string("description", &format!("{what} Servers: {servers}."));
+            match self {
+                Self::More => w.string("description", what),
+                _ => w.string("description", &format!("{what} Servers: {servers}.")),
+            };
             w.object("inputSchema", |w| {
                 w.string("type", "object");
                 w.object("properties", |w| {
                     for member in members {
-                        let kind = if *member == "arguments" { "object" } else { "string" };
+                        let kind = match *member {
+                            "arguments" => "object",
+                            "handle" | "offset" => "integer",
+                            _ => "string",
+                        };
                         w.object(member, |w| {
                             w.string("type", kind);
                         });
@@ -107,24 +136,38 @@ impl MetaTool {
     /// What a call of it with these arguments comes to. What is not offered is unknown here, whatever the reason.
     #[must_use]
     pub fn run<'a>(self, registry: &'a Registry, arguments: Option<&RawJson>) -> MetaOutcome<'a> {
+        self.run_within(registry, &|_| true, arguments)
+    }
+
+    /// The same for somebody who may know of some servers only: the others are unknown.
+    #[must_use]
+    pub fn run_within<'a>(
+        self,
+        registry: &'a Registry,
+        known: &dyn Fn(&str) -> bool,
+        arguments: Option<&RawJson>,
+    ) -> MetaOutcome<'a> {
+        if self == Self::More {
+            return more(arguments);
+        }
         let text =
             |name| arguments.and_then(|all| all.view().get(name)).and_then(JsonRef::str).map(JsonStr::decode);
         let Some(server) = text("server") else {
             return if self == Self::List {
-                MetaOutcome::Text(servers(registry))
+                MetaOutcome::Text(servers(registry, known))
             } else {
-                missing("server", registry)
+                missing("server", registry, known)
             };
         };
         let server = server.trim();
-        if registry.server(server).is_none() {
-            let servers = names(registry.servers().map(|(server, _)| &**server));
+        if registry.server(server).is_none() || !known(server) {
+            let servers = server_names(registry, known);
             return MetaOutcome::Error(format!("There is no server {}. Servers: {servers}.", shown(server)));
         }
         if self == Self::List {
             return MetaOutcome::Text(tools(registry, server));
         }
-        let Some(tool) = text("tool") else { return missing("tool", registry) };
+        let Some(tool) = text("tool") else { return missing("tool", registry, known) };
         let Some(offered) = registry.find(server, &tool) else {
             let tools = names(of(registry, server).map(|offered| &*offered.tool.tool));
             let (tool, server) = (shown(&tool), shown(server));
@@ -149,7 +192,7 @@ impl MetaTool {
 #[must_use]
 pub fn meta_tools_hint(registry: &Registry) -> Option<String> {
     (registry.servers().len() > 0).then(|| {
-        let servers = names(registry.servers().map(|(server, _)| &**server));
+        let servers = server_names(registry, &|_| true);
         format!(
             "MCP servers: {servers}. mcp_list names a server's tools, mcp_inspect shows one tool's schema, mcp_call \
              calls it. Never guess a server or tool name: list first."
@@ -161,8 +204,24 @@ fn of<'a>(registry: &'a Registry, server: &str) -> impl Iterator<Item = &'a Offe
     registry.offered().map(|(_, offered)| offered).filter(move |offered| &*offered.tool.server == server)
 }
 
-fn missing<'a>(member: &str, registry: &Registry) -> MetaOutcome<'a> {
-    let servers = names(registry.servers().map(|(server, _)| &**server));
+fn more<'a>(arguments: Option<&RawJson>) -> MetaOutcome<'a> {
+    let member = |name| arguments.and_then(|all| all.view().get(name)).filter(|value| !value.is_null());
+    let Some(handle) = member("handle").and_then(JsonRef::as_u64) else {
+        return MetaOutcome::Error("handle is missing: give the one that came with the cut result.".into());
+    };
+    let offset = member("offset").map(|offset| offset.as_u64().and_then(|at| usize::try_from(at).ok()));
+    if offset == Some(None) {
+        return MetaOutcome::Error("offset is not a number of bytes.".into());
+    }
+    MetaOutcome::More { handle: PageHandle::from_u64(handle), offset: offset.flatten() }
+}
+
+fn server_names(registry: &Registry, known: &dyn Fn(&str) -> bool) -> String {
+    names(registry.servers().map(|(server, _)| &**server).filter(|server| known(server)))
+}
+
+fn missing<'a>(member: &str, registry: &Registry, known: &dyn Fn(&str) -> bool) -> MetaOutcome<'a> {
+    let servers = server_names(registry, known);
     MetaOutcome::Error(format!("{member} is missing: give it as a string. Servers: {servers}."))
 }
 
@@ -182,9 +241,10 @@ fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {
     named.join(", ")
 }
 
-fn servers(registry: &Registry) -> String {
+fn servers(registry: &Registry, known: &dyn Fn(&str) -> bool) -> String {
     let lines = registry
         .servers()
+        .filter(|(server, _)| known(server))
         .map(|(server, tools)| format!("{}: {} tools", shown(server), tools.count("registered")));
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() { "no servers".into() } else { lines.join("\n") }
@@ -216,139 +276,4 @@ fn inspected(offered: &Offered) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::string::ToString;
-    use alloc::vec;
-
-    use super::*;
-    use crate::host::Provenance;
-    use crate::host::catalog::{ListingSettings, ServerTools, ToolFilter};
-    use crate::mcp::types::tool::tools as listed;
-
-    fn registry() -> Registry {
-        let mut registry = Registry::default();
-        let filter = ToolFilter { blocked_tools: vec!["hidden".into()], ..ToolFilter::default() };
-        let settings = ListingSettings { filter, ..ListingSettings::default() };
-        for (server, tools) in [
-            (
-                "fs",
-                r#"{"name":"read.file","description":"Reads.\nMore.","inputSchema":{"type":"object","a":1.0}},{"name":"hidden"}"#,
-            ),
-            ("empty", ""),
-        ] {
-            let page = RawJson::parse_str(&format!(r#"{{"tools":[{tools}]}}"#)).unwrap();
-            registry.set(server, ServerTools::read(server, &settings, &Mask::default(), &[page]));
-        }
-        registry
-    }
-
-    fn run<'a>(registry: &'a Registry, name: &str, arguments: &str) -> MetaOutcome<'a> {
-        let arguments = RawJson::parse_str(arguments).expect(arguments);
-        MetaTool::named(name).expect(name).run(registry, Some(&arguments))
-    }
-
-    #[test]
-    fn three_tools_stand_for_all_and_name_the_servers() {
-        // H-140, H-141, H-144
-        let registry = registry();
-        let definitions: Vec<_> =
-            MetaTool::ALL.iter().map(|tool| tool.definition(&registry).as_str().to_string()).collect();
-        let page = RawJson::parse_str(&format!(r#"{{"tools":[{}]}}"#, definitions.join(","))).unwrap();
-        let page = listed(&page);
-        let names: Vec<_> = page.items.iter().map(|tool| tool.name()).collect();
-        assert_eq!(names, ["mcp_list", "mcp_inspect", "mcp_call"]);
-        for tool in &page.items {
-            assert_eq!(tool.notes(), [], "{}", tool.name());
-            assert!(tool.description().unwrap().ends_with("Servers: empty, fs."), "{}", tool.name());
-            let required = tool.input_schema().unwrap().get("required").unwrap().as_bytes();
-            let expected: &[u8] = if tool.name() == "mcp_list" { b"[]" } else { br#"["server","tool"]"# };
-            assert_eq!(required, expected, "{}", tool.name());
-        }
-        let hint = meta_tools_hint(&registry).unwrap();
-        assert!(hint.contains("empty, fs") && hint.contains("list first"), "{hint}");
-        assert_eq!(meta_tools_hint(&Registry::default()), None);
-        assert_eq!(MetaTool::named("mcp__fs__read_file"), None);
-    }
-
-    #[test]
-    fn tools_are_listed_and_inspected_by_their_own_names() {
-        // H-141
-        let registry = registry();
-        let table = [
-            ("mcp_list", "{}", "empty: 0 tools\nfs: 1 tools"),
-            ("mcp_list", r#"{"server":"fs"}"#, "read.file: Reads."),
-            ("mcp_list", r#"{"server":"empty"}"#, "no tools"),
-            (
-                "mcp_inspect",
-                r#"{"server":"fs","tool":"read.file"}"#,
-                r#"{"name":"read.file","description":"Reads.\nMore.","inputSchema":{"type":"object","a":1.0}}"#,
-            ),
-        ];
-        for (name, arguments, expected) in table {
-            assert_eq!(
-                run(&registry, name, arguments),
-                MetaOutcome::Text(expected.into()),
-                "{name} {arguments}"
-            );
-        }
-        let nobody = Registry::default();
-        assert_eq!(MetaTool::List.run(&nobody, None), MetaOutcome::Text("no servers".into()));
-    }
-
-    #[test]
-    fn a_call_leads_to_the_tool_itself_with_its_arguments_as_written() {
-        // H-042, H-043
-        let registry = registry();
-        let call =
-            run(&registry, "mcp_call", r#"{"tool":"read.file","server":"fs","arguments":{ "n" : 1.0 }}"#);
-        let MetaOutcome::Call { offered, arguments } = call else { panic!("{call:?}") };
-        assert_eq!(offered.tool, Provenance::new("fs", "read.file"));
-        assert_eq!(arguments.as_ref().map(RawJson::as_str), Some(r#"{ "n" : 1.0 }"#));
-        for none in ["", r#","arguments":null"#] {
-            let call = run(&registry, "mcp_call", &format!(r#"{{"tool":"read.file","server":"fs"{none}}}"#));
-            assert!(matches!(call, MetaOutcome::Call { arguments: None, .. }), "{call:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_offered_is_unknown_and_the_names_there_are_are_told() {
-        // H-146
-        let registry = registry();
-        let unknown = |tool: &str| format!("Server fs has no tool {tool}. Tools: read.file.");
-        let call = |tool: &str| format!(r#"{{"server":"fs","tool":"{tool}"}}"#);
-        let mut table = vec![
-            (
-                r#"{"server":"gone","tool":"x"}"#.to_string(),
-                "There is no server gone. Servers: empty, fs.".to_string(),
-            ),
-            (
-                r#"{"tool":"read.file"}"#.into(),
-                "server is missing: give it as a string. Servers: empty, fs.".into(),
-            ),
-            (r#"{"server":"fs"}"#.into(), "tool is missing: give it as a string. Servers: empty, fs.".into()),
-            (r#"{"server":"empty","tool":"x"}"#.into(), "Server empty has no tool x. Tools: none.".into()),
-            (
-                r#"{"server":"a\n\u202eb","tool":"x"}"#.into(),
-                "There is no server a\\n\\u{202e}b. Servers: empty, fs.".into(),
-            ),
-            ("[]".into(), "server is missing: give it as a string. Servers: empty, fs.".into()),
-        ];
-        for tool in ["hidden", "Hidden", "Read.File", "mcp__fs__hidden", "nothing", "read_file", "read.file "]
-        {
-            table.push((call(tool), unknown(tool)));
-        }
-        for (arguments, expected) in table {
-            for name in ["mcp_inspect", "mcp_call"] {
-                assert_eq!(
-                    run(&registry, name, &arguments),
-                    MetaOutcome::Error(expected.clone()),
-                    "{arguments}"
-                );
-            }
-        }
-        let wrong = run(&registry, "mcp_call", r#"{"server":"fs","tool":"read.file","arguments":"{}"}"#);
-        assert_eq!(wrong, MetaOutcome::Error("arguments is a string, not an object.".into()));
-        let many: Vec<_> = (0..201).map(|n| n.to_string()).collect();
-        assert!(names(many.iter().map(String::as_str)).ends_with("199, and 1 more"));
-    }
-}
+mod tests;

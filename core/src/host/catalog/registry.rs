@@ -81,8 +81,15 @@ impl Registry {
     /// The tool that a server calls so, if it is offered.
     #[must_use]
     pub fn find(&self, server: &str, tool: &str) -> Option<&Offered> {
+        self.find_named(server, tool).map(|(_, offered)| offered)
+    }
+
+    /// The same, with its exposed name.
+    #[must_use]
+    pub fn find_named(&self, server: &str, tool: &str) -> Option<(&Arc<str>, &Offered)> {
         let name = self.naming.name(server, tool.trim());
-        self.resolve(name.as_str()).filter(|found| *found.tool.server == *server && *found.tool.tool == *tool)
+        let found = self.offered.get_key_value(name.as_str());
+        found.filter(|(_, offered)| *offered.tool.server == *server && *offered.tool.tool == *tool)
     }
 
     /// All that is offered, sorted by exposed name.

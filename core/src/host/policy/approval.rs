@@ -18,6 +18,8 @@ use crate::time::{Instant, Monotonic};
 pub struct ApprovalLimits {
     /// Questions that may be open at once; one more is refused, so that nobody is flooded. Default: 64.
     pub max_open: usize,
+    /// Questions about calls of one owner that may be open at once. Default: 8.
+    pub max_open_per_owner: usize,
     /// Bytes of arguments and previews of all open questions. Default: 32 MiB.
     pub max_bytes: usize,
     /// How long a question, and an answer that nobody took, are good. Default: 10 minutes.
@@ -30,6 +32,7 @@ impl Default for ApprovalLimits {
     fn default() -> Self {
         Self {
             max_open: 64,
+            max_open_per_owner: 8,
             max_bytes: 32 << 20,
             expiry: Duration::from_secs(600),
             preview: PreviewLimits::default(),
@@ -80,17 +83,21 @@ enum State {
 impl Open {
     fn bytes(&self) -> usize {
         let arguments = self.question.arguments.as_ref().map_or(0, RawJson::retained_len);
-        arguments.saturating_add(self.preview.len()).saturating_add(self.question.call.len())
+        let names = self.question.call.len() + self.question.owner.name().map_or(0, str::len);
+        arguments.saturating_add(self.preview.len()).saturating_add(names)
     }
 
     fn request(&self, handle: ApprovalHandle) -> ApprovalRequest {
-        let Question { call, tool, definition, arguments, reason } = self.question.clone();
+        let Question { call, owner, tool, definition, changed_from, arguments, reason } =
+            self.question.clone();
         ApprovalRequest {
             handle,
             call,
+            owner,
             kind: "mcp",
             tool,
             definition,
+            changed_from,
             preview: self.preview.clone(),
             arguments,
             arguments_hash: self.arguments,
@@ -111,6 +118,7 @@ impl Approvals {
         let expiry = u64::try_from(limits.expiry.as_micros()).unwrap_or(u64::MAX);
         let bounds = [
             ("max_open", 1, 10_000, number(limits.max_open)),
+            ("max_open_per_owner", 1, 10_000, number(limits.max_open_per_owner)),
             ("max_bytes", 1, 1 << 40, number(limits.max_bytes)),
             ("expiry", 1, u64::MAX, expiry),
         ];
@@ -136,6 +144,10 @@ impl Approvals {
         self.handle_timeout(now);
         if self.open.len() >= self.limits.max_open {
             return Err(NotAsked::TooMany(self.limits.max_open));
+        }
+        let of_owner = self.open.values().filter(|open| open.question.owner == question.owner).count();
+        if of_owner >= self.limits.max_open_per_owner {
+            return Err(NotAsked::TooManyOfOwner(self.limits.max_open_per_owner));
         }
         // A question may wait for long, and must not keep the message alive that the call came in.
         question.arguments = question.arguments.map(|arguments| arguments.to_compact());

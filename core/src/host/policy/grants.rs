@@ -44,6 +44,12 @@ impl Grants {
         }
     }
 
+    /// The definition under which a tool was allowed, also if it is defined otherwise now.
+    #[must_use]
+    pub fn definition(&self, tool: &Provenance) -> Option<DefinitionHash> {
+        self.allowed.get(tool).copied()
+    }
+
     /// Takes a grant back. False: there was none.
     pub fn revoke(&mut self, tool: &Provenance) -> bool {
         self.allowed.remove(tool).is_some()
@@ -114,6 +120,7 @@ mod tests {
         let mut grants = Grants::default();
         assert!(grants.allow(&tool("a", "b\0c"), ONE));
         assert!(grants.holds(&tool("a", "b\0c"), ONE));
+        assert_eq!(grants.definition(&tool("a", "b\0c")), Some(ONE));
         for (server, name) in [("a\0b", "c"), ("a", "b"), ("x", "b\0c"), ("a", "mcp_call"), ("", "mcp__a__b")]
         {
             assert!(!grants.holds(&tool(server, name), ONE), "{server:?} {name:?}");

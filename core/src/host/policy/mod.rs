@@ -16,6 +16,7 @@
 //! };
 //! use sanswire::host::{Mask, Provenance};
 //! use sanswire::jsonrpc::RawJson;
+//! use sanswire::server::Principal;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (policy, now) = (Policy::default(), Instant::ZERO);
@@ -31,8 +32,10 @@
 //! let mut approvals = Approvals::new(ApprovalLimits::default())?;
 //! let question = Question {
 //!     call: "call-1".into(),
+//!     owner: Principal::anonymous(),
 //!     tool: tool.clone(),
 //!     definition,
+//!     changed_from: None,
 //!     arguments: Some(arguments.clone()),
 //!     reason: decision.reason,
 //! };

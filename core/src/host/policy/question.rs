@@ -8,6 +8,7 @@ use super::binding::{ArgumentsHash, Binding, DefinitionHash};
 use super::decide::Reason;
 use crate::host::Provenance;
 use crate::jsonrpc::RawJson;
+use crate::server::Principal;
 use crate::time::Instant;
 
 /// Names a question. Counts up, is never used twice.
@@ -33,10 +34,14 @@ impl ApprovalHandle {
 pub struct Question {
     /// What its caller calls it.
     pub call: Arc<str>,
+    /// Who wants it made.
+    pub owner: Principal,
     /// The tool.
     pub tool: Provenance,
     /// The tool's definition as it is now.
     pub definition: DefinitionHash,
+    /// The definition that was asked about, or allowed, before this one took its place.
+    pub changed_from: Option<DefinitionHash>,
     /// All of the arguments, as they would be sent.
     pub arguments: Option<RawJson>,
     /// Why it has to be asked about.
@@ -51,12 +56,17 @@ pub struct ApprovalRequest {
     pub handle: ApprovalHandle,
     /// What the call's caller calls it.
     pub call: Arc<str>,
+    /// Who wants it made.
+    pub owner: Principal,
     /// What kind of call it is: `mcp`.
     pub kind: &'static str,
     /// The tool, by the names that decide: untrusted text, to be masked where it is shown.
     pub tool: Provenance,
-    /// The tool's definition: show that it is another than last time, if it is.
+    /// The tool's definition.
     pub definition: DefinitionHash,
+    /// The definition that was asked about, or allowed, before this one took its place: show that the tool is another
+    /// than it was.
+    pub changed_from: Option<DefinitionHash>,
     /// The arguments, made fit to be shown: see [`preview`](super::preview).
     pub preview: String,
     /// All of the arguments, as they will be sent.
@@ -103,6 +113,9 @@ impl Answer {
 pub enum NotAsked {
     /// So many are open already ([`max_open`](super::ApprovalLimits::max_open)).
     TooMany(usize),
+    /// So many of the same owner's calls are asked about already
+    /// ([`max_open_per_owner`](super::ApprovalLimits::max_open_per_owner)).
+    TooManyOfOwner(usize),
     /// All of them would have more bytes than that ([`max_bytes`](super::ApprovalLimits::max_bytes)).
     TooLarge(usize),
 }
@@ -112,6 +125,9 @@ impl fmt::Display for NotAsked {
         match self {
             Self::TooMany(limit) => {
                 write!(f, "{limit} questions are open already (max_open); answer one first")
+            }
+            Self::TooManyOfOwner(limit) => {
+                write!(f, "{limit} calls are asked about already (max_open_per_owner); wait for an answer")
             }
             Self::TooLarge(limit) => write!(f, "open questions may have {limit} bytes in all (max_bytes)"),
         }
@@ -138,6 +154,8 @@ pub enum NotReleased {
     DefinitionChanged,
     /// The answer was for another tool or for other arguments. The question stays as it was.
     OtherCall,
+    /// The tool is not offered any more.
+    NotOffered,
 }
 
 impl NotReleased {
@@ -152,6 +170,7 @@ impl NotReleased {
             Self::Expired => "approval_expired",
             Self::DefinitionChanged => "definition_changed",
             Self::OtherCall => "other_call",
+            Self::NotOffered => "not_offered",
         }
     }
 }
@@ -168,6 +187,7 @@ impl fmt::Display for NotReleased {
                 "the tool's definition has changed since it was asked about; ask again"
             }
             Self::OtherCall => "the answer was for another tool or for other arguments",
+            Self::NotOffered => "the tool is not offered any more",
         })
     }
 }

@@ -56,7 +56,7 @@ impl Marker {
         }
     }
 
-    fn text(self, shown: usize, total: usize) -> String {
+    pub(super) fn text(self, shown: usize, total: usize) -> String {
         match self {
             Self::ShownTotal => format!("\n<truncated output shown={shown} total={total}>"),
             Self::BytesTotalKept => {

@@ -30,7 +30,8 @@ pub struct Presented {
     pub text: String,
     /// Whether the tool says that it failed: an error of the kind [`TOOL_ERROR_KIND`].
     pub is_error: bool,
-    /// How many bytes of the whole text are shown; the marker of a cut text comes on top.
+    /// How many bytes of the whole text are shown so far, so where the rest begins; the marker of a cut text comes on
+    /// top.
     pub shown: usize,
     /// The bytes of the whole text.
     pub total: usize,
@@ -51,9 +52,32 @@ pub fn present(
 ) -> Presented {
     let text = flatten(result);
     let text = if cap.mask { mask.text(&text) } else { text };
+    present_text(text, result.is_error(), cap, pages, owner, now)
+}
+
+/// As [`present`], of a text that is masked already.
+pub(super) fn present_text(
+    text: String,
+    is_error: bool,
+    cap: &ResultCap,
+    pages: &mut Pages,
+    owner: &Principal,
+    now: Instant,
+) -> Presented {
     let Capped { text, shown, total, rest } = cap.cut(text);
     let rest = pages.keep(owner, rest, shown, now);
-    Presented { text, is_error: result.is_error(), shown, total, rest }
+    Presented { text, is_error, shown, total, rest }
+}
+
+/// A page as a model gets to see it: within the bound of a result, with a marker behind it if it is not the last.
+pub(super) fn present_page(handle: PageHandle, page: Page<'_>, cap: &ResultCap) -> Presented {
+    let Page { text, offset, next, total } = page.within(cap.max_result_bytes.clamp(1, MAX_RESULT_CEILING));
+    let shown = offset + text.len();
+    let mut text = String::from(text);
+    if next.is_some() {
+        text.push_str(&cap.marker.text(shown, total));
+    }
+    Presented { text, is_error: false, shown, total, rest: next.map(|_| handle) }
 }
 
 #[cfg(test)]

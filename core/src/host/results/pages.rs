@@ -72,6 +72,20 @@ pub struct Page<'a> {
     pub total: usize,
 }
 
+impl Page<'_> {
+    /// The same page, of at most `max` bytes; a character that does not fit as a whole is left for the next page, but
+    /// never the first one.
+    #[must_use]
+    pub fn within(self, max: usize) -> Self {
+        if self.text.len() <= max {
+            return self;
+        }
+        let first = self.text.chars().next().map_or(0, char::len_utf8);
+        let end = boundary(self.text, max).max(first);
+        Self { text: self.text.get(..end).unwrap_or_default(), next: Some(self.offset + end), ..self }
+    }
+}
+
 /// Why there is no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::host::Provenance;
 use crate::host::policy::{DefinitionHash, Reason};
+use crate::server::Principal;
 
 const ONE: DefinitionHash = DefinitionHash([1; 32]);
 const TWO: DefinitionHash = DefinitionHash([2; 32]);
@@ -26,8 +27,10 @@ fn json(text: &str) -> RawJson {
 fn question(call: &str, arguments: &str) -> Question {
     Question {
         call: call.into(),
+        owner: Principal::named("ann"),
         tool: Provenance::new("s", "t"),
         definition: ONE,
+        changed_from: Some(TWO),
         arguments: Some(json(arguments)),
         reason: Reason::Prompt,
     }
@@ -65,6 +68,7 @@ fn a_person_is_asked_with_all_that_is_needed_to_decide() {
     );
     assert_eq!(request.arguments_hash, binding(arguments).arguments);
     assert_eq!((request.reason, request.definition, request.expires), (Reason::Prompt, ONE, at(1005)));
+    assert_eq!((request.owner, request.changed_from), (Principal::named("ann"), Some(TWO)));
     assert!(request.hint.contains("approval"), "{}", request.hint);
     assert_eq!(approvals.poll_request(), None, "each once");
 
@@ -179,6 +183,18 @@ fn questions_have_a_bound_in_number_and_bytes() {
     assert!(few.withdraw(first));
     register(&mut few, "3", "{}", 0);
 
+    let limits = ApprovalLimits { max_open_per_owner: 1, ..ApprovalLimits::default() };
+    let mut fair = Approvals::new(limits).unwrap();
+    let of = |owner: &str| Question { owner: Principal::named(owner), ..question("1", "{}") };
+    let first = fair.register(of("ann"), &Mask::default(), at(0)).unwrap();
+    assert!(fair.register(of("bob"), &Mask::default(), at(0)).is_ok());
+    for owner in ["ann", "bob"] {
+        let refused = fair.register(of(owner), &Mask::default(), at(0));
+        assert_eq!(refused, Err(NotAsked::TooManyOfOwner(1)), "{owner}");
+    }
+    assert!(fair.withdraw(first));
+    assert!(fair.register(of("ann"), &Mask::default(), at(0)).is_ok());
+
     let limits = ApprovalLimits { max_bytes: 100, ..ApprovalLimits::default() };
     let mut small = Approvals::new(limits).unwrap();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(90));
@@ -195,6 +211,7 @@ fn questions_have_a_bound_in_number_and_bytes() {
 
     for (wrong, field) in [
         (ApprovalLimits { max_open: 0, ..ApprovalLimits::default() }, "max_open"),
+        (ApprovalLimits { max_open_per_owner: 0, ..ApprovalLimits::default() }, "max_open_per_owner"),
         (ApprovalLimits { max_bytes: 0, ..ApprovalLimits::default() }, "max_bytes"),
         (ApprovalLimits { expiry: Duration::ZERO, ..ApprovalLimits::default() }, "expiry"),
     ] {

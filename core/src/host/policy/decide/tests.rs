@@ -13,6 +13,7 @@ use crate::host::policy::{
 };
 use crate::jsonrpc::RawJson;
 use crate::mcp::types::page::ListItem;
+use crate::server::Principal;
 use crate::time::Instant;
 
 const DEFINITION: DefinitionHash = DefinitionHash([7; 32]);
@@ -46,8 +47,15 @@ fn run(policy: &Policy, call: &CallContext<'_>, answer: Option<&str>, grants: &m
     let now = Instant::ZERO;
     let mut approvals = Approvals::new(ApprovalLimits::default()).unwrap();
     let (tool, reason) = (call.tool.clone(), decision.reason);
-    let question =
-        Question { call: "1".into(), tool: tool.clone(), definition: DEFINITION, arguments: None, reason };
+    let question = Question {
+        call: "1".into(),
+        owner: Principal::anonymous(),
+        tool: tool.clone(),
+        definition: DEFINITION,
+        changed_from: None,
+        arguments: None,
+        reason,
+    };
     let handle = approvals.register(question, &Mask::default(), now).unwrap();
     assert!(approvals.poll_request().is_some());
     let answer = match answer {
