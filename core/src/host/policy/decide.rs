@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt;
 
+use super::explain::Because;
 use super::mode::ServerMode;
 use super::rules::{CallRules, RuleDecision};
 use crate::host::Provenance;
@@ -244,6 +245,22 @@ impl Policy {
     }
 }
 
+/// The steps, in the order in which they are gone through; the first that applies decides. [`Reason::Repeat`] is looked
+/// at afterwards, where the one that decided lets the call pass.
+pub(super) const STEPS: [Reason; 11] = [
+    Reason::Guard,
+    Reason::ServerDeny,
+    Reason::RuleDeny,
+    Reason::RuleAllow,
+    Reason::ServerAllow,
+    Reason::TrustedReadOnly,
+    Reason::TrustedClosedHarmless,
+    Reason::SkipPrompts,
+    Reason::NoApprover,
+    Reason::SessionGrant,
+    Reason::Prompt,
+];
+
 /// Decides about a call. The first of these steps that applies decides:
 ///
 /// 1. the guard refuses: denied;
@@ -258,55 +275,91 @@ impl Policy {
 /// 9. somebody is asked.
 ///
 /// What passes is asked about all the same, or denied if there is nobody to ask, where it is the same call too often in
-/// one turn. A denial by 1 to 3 cannot be undone by anything below.
+/// one turn. A denial by 1 to 3 cannot be undone by anything below. [`explain`](super::explain) tells of every step.
 pub fn decide(policy: &Policy, call: &CallContext<'_>) -> Decision {
-    let found = policy.rules.find(call.tool);
-    let (verdict, reason) = judge(policy, call, found.map(|(_, decision)| decision));
-    let repeats = policy.ask_on_repeat != 0 && call.nth_in_turn >= policy.ask_on_repeat;
-    let (verdict, reason) = match verdict {
-        Verdict::Call if repeats && call.approver => (Verdict::Ask, Reason::Repeat),
-        Verdict::Call if repeats => (Verdict::Deny, Reason::Repeat),
-        Verdict::Call | Verdict::Ask | Verdict::Deny => (verdict, reason),
-    };
-    Decision { verdict, reason, rule: found.map(|(place, _)| place) }
+    let facts = Facts::of(policy, call);
+    let first = STEPS.into_iter().find(|step| facts.look(*step).0);
+    let reason = first.unwrap_or(Reason::Prompt);
+    let repeats = facts.verdict(reason) == Verdict::Call && facts.look(Reason::Repeat).0;
+    let reason = if repeats { Reason::Repeat } else { reason };
+    Decision { verdict: facts.verdict(reason), reason, rule: facts.rule.map(|(place, _)| place) }
 }
 
-fn judge(policy: &Policy, call: &CallContext<'_>, rule: Option<RuleDecision>) -> (Verdict, Reason) {
-    let server = policy.server(&call.tool.server);
-    if call.guard_refuses {
-        return (Verdict::Deny, Reason::Guard);
+/// All that the steps look at.
+pub(super) struct Facts<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) call: &'a CallContext<'a>,
+    server: ServerPolicy,
+    pub(super) rule: Option<(usize, RuleDecision)>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(policy: &'a Policy, call: &'a CallContext<'a>) -> Self {
+        Self { policy, call, server: policy.server(&call.tool.server), rule: policy.rules.find(call.tool) }
     }
-    if server.mode == ServerMode::Deny {
-        return (Verdict::Deny, Reason::ServerDeny);
-    }
-    if rule == Some(RuleDecision::Deny) {
-        return (Verdict::Deny, Reason::RuleDeny);
-    }
-    match rule {
-        Some(RuleDecision::Allow) if !call.plan_mode => return (Verdict::Call, Reason::RuleAllow),
-        None if server.mode == ServerMode::Allow && !call.plan_mode => {
-            return (Verdict::Call, Reason::ServerAllow);
+
+    /// What comes of a call by this step.
+    pub(super) const fn verdict(&self, step: Reason) -> Verdict {
+        match step {
+            Reason::Guard | Reason::ServerDeny | Reason::RuleDeny | Reason::NoApprover => Verdict::Deny,
+            Reason::RuleAllow
+            | Reason::ServerAllow
+            | Reason::TrustedReadOnly
+            | Reason::TrustedClosedHarmless
+            | Reason::SkipPrompts
+            | Reason::SessionGrant => Verdict::Call,
+            Reason::Repeat if !self.call.approver => Verdict::Deny,
+            Reason::Prompt | Reason::Repeat => Verdict::Ask,
         }
-        _ => {}
     }
-    if server.trust_annotations && !policy.never_trust_annotations && rule != Some(RuleDecision::Ask) {
-        if call.hints.read_only == Some(true) {
-            return (Verdict::Call, Reason::TrustedReadOnly);
+
+    /// Whether a step applies, and because of what: the one place that knows, for decisions and for their explanation.
+    pub(super) fn look(&self, step: Reason) -> (bool, Because) {
+        let Self { policy, call, server, rule } = self;
+        let rule = rule.map(|(_, decision)| decision);
+        let by_rule = if rule.is_some() { Because::Rule } else { Because::NoRule };
+        match step {
+            Reason::Guard => (call.guard_refuses, Because::Guard(call.guard_refuses)),
+            Reason::ServerDeny => (server.mode == ServerMode::Deny, Because::Mode(server.mode)),
+            Reason::RuleDeny => (rule == Some(RuleDecision::Deny), by_rule),
+            Reason::RuleAllow if rule != Some(RuleDecision::Allow) => (false, by_rule),
+            Reason::RuleAllow => (!call.plan_mode, if call.plan_mode { Because::Planning } else { by_rule }),
+            Reason::ServerAllow if rule.is_some() => (false, Because::RuleInstead),
+            Reason::ServerAllow if server.mode != ServerMode::Allow => (false, Because::Mode(server.mode)),
+            Reason::ServerAllow if call.plan_mode => (false, Because::Planning),
+            Reason::ServerAllow => (true, Because::Mode(server.mode)),
+            Reason::TrustedReadOnly | Reason::TrustedClosedHarmless if rule == Some(RuleDecision::Ask) => {
+                (false, Because::Rule)
+            }
+            Reason::TrustedReadOnly | Reason::TrustedClosedHarmless if policy.never_trust_annotations => {
+                (false, Because::NoneTrusted)
+            }
+            Reason::TrustedReadOnly | Reason::TrustedClosedHarmless if !server.trust_annotations => {
+                (false, Because::NotTrusted)
+            }
+            Reason::TrustedReadOnly => {
+                (call.hints.read_only == Some(true), Because::ReadOnly(call.hints.read_only))
+            }
+            Reason::TrustedClosedHarmless => {
+                let Hints { destructive, open_world, .. } = call.hints;
+                (
+                    destructive == Some(false) && open_world == Some(false),
+                    Because::Harm { destructive, open_world },
+                )
+            }
+            Reason::SkipPrompts => (policy.skip_prompts, Because::Skips(policy.skip_prompts)),
+            Reason::NoApprover => (!call.approver, Because::Approver(call.approver)),
+            Reason::SessionGrant if call.granted && call.plan_mode && !policy.plan_mode_honours_grants => {
+                (false, Because::GrantWhilePlanning)
+            }
+            Reason::SessionGrant => (call.granted, Because::Granted(call.granted)),
+            Reason::Prompt => (true, Because::NothingElse),
+            Reason::Repeat => {
+                let (nth, from) = (call.nth_in_turn, policy.ask_on_repeat);
+                (from != 0 && nth >= from, Because::Nth { nth, from })
+            }
         }
-        if call.hints.destructive == Some(false) && call.hints.open_world == Some(false) {
-            return (Verdict::Call, Reason::TrustedClosedHarmless);
-        }
     }
-    if policy.skip_prompts {
-        return (Verdict::Call, Reason::SkipPrompts);
-    }
-    if !call.approver {
-        return (Verdict::Deny, Reason::NoApprover);
-    }
-    if call.granted && (policy.plan_mode_honours_grants || !call.plan_mode) {
-        return (Verdict::Call, Reason::SessionGrant);
-    }
-    (Verdict::Ask, Reason::Prompt)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Who decides about a call, and what that person is shown.
 //!
 //! [`decide`] says of a call that it is made, asked about or denied, and why; it is a function of a [`Policy`] and of
-//! what is known of the call. What has to be asked about becomes a [`Question`] in [`Approvals`], which releases each
+//! what is known of the call, and [`explain`] tells of each step on the way. What has to be asked about becomes a [`Question`] in [`Approvals`], which releases each
 //! call at most once, as it was asked about. What somebody allows for longer goes into [`Grants`].
 //!
 //! Everything here is about the resolved tool ([`Provenance`](crate::host::Provenance)), never about an exposed name
@@ -55,6 +55,7 @@
 mod approval;
 mod binding;
 mod decide;
+mod explain;
 mod grants;
 mod mode;
 mod preview;
@@ -64,6 +65,7 @@ mod rules;
 pub use approval::{ApprovalLimits, Approvals};
 pub use binding::{ArgumentsHash, Binding, DefinitionHash};
 pub use decide::{CallContext, DENIED_KIND, Decision, Hints, Policy, Reason, ServerPolicy, Verdict, decide};
+pub use explain::{Step, explain};
 pub use grants::{Grants, Turn};
 pub use mode::{ServerMode, UnknownMode};
 pub use preview::{PreviewLimits, preview};
