@@ -6,6 +6,7 @@ use crate::config::Configuration;
 use crate::failure::Failure;
 use crate::options::Common;
 use crate::output::complain;
+use crate::state::State;
 use crate::trace::TraceFile;
 
 /// One run of the program.
@@ -16,6 +17,8 @@ pub(crate) struct Context {
     /// Whether there is a person to keep amused.
     pub(crate) animated: bool,
     pub(crate) trace: Option<TraceFile>,
+    /// What earlier runs left.
+    pub(crate) state: State,
 }
 
 impl Context {
@@ -26,6 +29,7 @@ impl Context {
             interactive: stderr && std::io::stdin().is_terminal(),
             animated: stderr && !common.quiet,
             trace: common.trace.as_deref().map(TraceFile::create).transpose()?,
+            state: State::of_user(!common.quiet && !common.json),
             common,
         })
     }

@@ -14,7 +14,7 @@ use crate::failure::{Failure, status};
 use crate::options::{EraChoice, Inherit, Reach};
 use crate::output::{complain, escape};
 use crate::prompt::confirm;
-use crate::state::{Memory, hex_hash};
+use crate::state::hex_hash;
 
 /// A server that may be started.
 #[derive(Debug)]
@@ -135,10 +135,10 @@ fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
         return Ok(());
     }
     let key = trust_key(entry);
-    if Memory::Trust.get(&key).is_some() {
+    let file = file_shown(entry);
+    if context.state.is_trusted(&key, &file) {
         return Ok(());
     }
-    let file = entry.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let untrusted = Failure::new(
         status::OTHER,
         "not_trusted",
@@ -155,15 +155,20 @@ fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
     if !confirm("Start it, now and in future, as long as the file stays as it is?") {
         return Err(untrusted);
     }
-    if !Memory::Trust.set(&key, &file) {
-        context.warn("the answer could not be kept");
+    if let Err(why) = context.state.trust(&key, &file) {
+        context.warn(&format!("the answer could not be kept: {why}"));
     }
     Ok(())
 }
 
 /// Whether the user has allowed it, or nobody needs to.
 pub(crate) fn is_trusted(context: &Context, entry: &Entry) -> bool {
-    !entry.origin.is_project() || context.common.trust || Memory::Trust.get(&trust_key(entry)).is_some()
+    let said = || context.state.is_trusted(&trust_key(entry), &file_shown(entry));
+    !entry.origin.is_project() || context.common.trust || said()
+}
+
+fn file_shown(entry: &Entry) -> String {
+    entry.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default()
 }
 
 fn trust_key(entry: &Entry) -> String {

@@ -17,7 +17,6 @@ use crate::options::EraChoice;
 use crate::prompt::Person;
 use crate::server::{Means, Server};
 use crate::signals;
-use crate::state::Memory;
 use crate::wait::Wait;
 
 /// How many lines of standard error go into an error.
@@ -46,7 +45,9 @@ impl<'a> Session<'a> {
         if let Some(timeout) = server.timeout {
             options.config.limits.connect = timeout;
         }
-        let remembered = Memory::Verdict.get(&server.key).filter(|_| server.era == EraChoice::Auto);
+        let known = |name: &str| verdict_named(name).is_some();
+        let remembered = (server.era == EraChoice::Auto).then(|| context.state.verdict(&server.key, known));
+        let remembered = remembered.flatten();
         options.config.start = match server.era {
             EraChoice::Auto => {
                 remembered.as_deref().and_then(verdict_named).map_or(Start::Unknown, Start::Remembered)
@@ -210,7 +211,7 @@ impl<'a> Session<'a> {
         if let (Some(key), Some(verdict)) = (&self.key, verdict)
             && self.remembered.as_deref() != Some(verdict)
         {
-            Memory::Verdict.set(key, verdict);
+            self.context.state.set_verdict(key, verdict);
             self.remembered = Some(verdict.into());
         }
     }

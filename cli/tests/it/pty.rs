@@ -211,4 +211,6 @@ fn a_program_on_it_has_a_controlling_terminal_that_sends_signals() {
     let variables: BTreeMap<_, _> = variables.lines().filter_map(|line| line.split_once('=')).collect();
     assert_eq!((variables["SHOWN"], variables["HOME"]), ("x", home.path.to_str().unwrap()));
     assert!(!variables.contains_key(BECOME), "{variables:?}");
+    let hello = Terminal::start(&home, &["call", "demo/echo", "text=hello"], &[]).wait();
+    assert_eq!(hello, (0, "hello\r\n".into()));
 }
