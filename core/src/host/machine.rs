@@ -46,6 +46,7 @@ impl Host {
     /// # Errors
     /// [`CallRefused`]: it was not accepted.
     pub fn call(&mut self, request: CallRequest, now: Instant) -> Result<CallHandle, CallRefused> {
+        self.manager.at(now);
         let call = self.calls.begin(request, &mut self.manager, now);
         self.settle(now);
         call
@@ -58,6 +59,7 @@ impl Host {
 
     /// Answers [`Event::Approval`]. False: the question is not open any more, and nothing happens.
     pub fn answer(&mut self, approval: ApprovalHandle, answer: Answer, now: Instant) -> bool {
+        self.manager.at(now);
         let open = self.calls.answer(approval, answer, &mut self.manager, now);
         self.settle(now);
         open
@@ -65,6 +67,7 @@ impl Host {
 
     /// Goes on with a call that asked for input. False: it does not wait for any.
     pub fn resume(&mut self, call: CallHandle, answers: InputAnswers, now: Instant) -> bool {
+        self.manager.at(now);
         let waits = self.calls.resume(call, answers, &mut self.manager, now);
         self.settle(now);
         waits
@@ -85,10 +88,11 @@ impl Host {
 
     /// Takes the outcome of a request. One that nobody waits for any more is dropped.
     pub fn handle_outcome(&mut self, key: RequestKey, outcome: Result<Outcome, ApiError>, now: Instant) {
+        self.manager.at(now);
         match key {
             RequestKey::Call(call) => self.calls.handle_outcome(call, outcome, &mut self.manager, now),
             RequestKey::Listing(client) => self.manager.handle_outcome(client, outcome, now),
-            RequestKey::Listen(client) => self.manager.handle_listen(client, outcome, now),
+            RequestKey::Listen(client) => self.manager.handle_listen(client, &outcome, now),
         }
         self.settle(now);
     }
@@ -208,10 +212,9 @@ impl Host {
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         let hint = if self.exposed().lazy { meta_tools_hint(self.registry()) } else { None };
-        let states = self.states();
-        let given = states.iter().filter_map(|state| {
-            Some((&*state.name, state.status, state.peer.as_ref()?.instructions.as_deref()?))
-        });
+        let given = self.manager.peers();
+        let given =
+            given.filter_map(|(name, status, peer)| Some((name, status, peer.instructions.as_deref()?)));
         let said = self.config.instructions.section(given, &self.config.mask);
         match (hint, said) {
             (Some(hint), Some(said)) => Some(alloc::format!("{hint}\n\n{said}")),

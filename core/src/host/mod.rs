@@ -13,6 +13,7 @@
 //!
 //! Whatever a server says is untrusted here: its tools' names, their descriptions, their schemas, their results.
 
+mod bounds;
 mod calls;
 pub mod catalog;
 mod config;

@@ -17,7 +17,7 @@ use crate::host::Provenance;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     naming: Naming,
-    servers: BTreeMap<Arc<str>, ServerTools>,
+    servers: BTreeMap<Arc<str>, Arc<ServerTools>>,
     offered: BTreeMap<Arc<str>, Offered>,
 }
 
@@ -59,9 +59,15 @@ impl Registry {
     }
 
     /// Takes a server's listing in the place of the one before it. O(tools of all servers).
-    pub fn set(&mut self, server: &str, tools: ServerTools) -> Change {
-        self.servers.insert(server.into(), tools);
+    pub fn set(&mut self, server: &str, tools: impl Into<Arc<ServerTools>>) -> Change {
+        self.servers.insert(server.into(), tools.into());
         self.rebuild()
+    }
+
+    /// What [`set`](Self::set) would change. O(tools of all servers).
+    #[must_use]
+    pub fn change_of(&self, server: &str, tools: impl Into<Arc<ServerTools>>) -> Change {
+        self.clone().set(server, tools)
     }
 
     /// Forgets a server.
@@ -99,12 +105,12 @@ impl Registry {
 
     /// The servers, sorted by name, each with all tools it lists and what became of them.
     pub fn servers(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &ServerTools)> {
-        self.servers.iter()
+        self.servers.iter().map(|(server, tools)| (server, &**tools))
     }
 
     /// One server's.
     #[must_use]
-    pub fn server(&self, name: &str) -> Option<&ServerTools> {
+    pub fn server(&self, name: &str) -> Option<&Arc<ServerTools>> {
         self.servers.get(name)
     }
 
@@ -128,12 +134,22 @@ impl Registry {
         }
         let mut refused = refused.into_iter().peekable();
         for (server, tools) in &mut self.servers {
-            let candidates = tools.tools.iter_mut().filter(|tool| tool.definition.is_some());
-            for (index, tool) in candidates.enumerate() {
+            let candidates = tools.tools.iter().enumerate().filter(|(_, tool)| tool.definition.is_some());
+            let mut other = Vec::new();
+            for (index, (place, tool)) in candidates.enumerate() {
                 let lost = refused.next_if(|refused| refused.server == *server && refused.index == index);
-                tool.outcome = lost.map_or(ToolOutcome::Registered, |refused| {
+                let outcome = lost.map_or(ToolOutcome::Registered, |refused| {
                     ToolOutcome::Skipped(SkipReason::Name(refused.fault))
                 });
+                if tool.outcome != outcome {
+                    other.push((place, outcome));
+                }
+            }
+            // Copied only where somebody holds it and it changes.
+            for (place, outcome) in other {
+                if let Some(tool) = Arc::make_mut(tools).tools.get_mut(place) {
+                    tool.outcome = outcome;
+                }
             }
         }
         let before = core::mem::replace(&mut self.offered, offered);

@@ -221,6 +221,18 @@ impl Reconnect {
         }
     }
 
+    /// An attempt goes on by another connection, since the one it had came to nothing that counts: a server that has to be
+    /// opened otherwise. It has that name from here on. Nothing is told: whoever says this opens the one and shuts the
+    /// other. `None`: it is no longer wanted.
+    pub fn again(&mut self, attempt: SessionNumber) -> Option<SessionNumber> {
+        if self.trying != Some(attempt) {
+            return None;
+        }
+        self.last += 1;
+        self.trying = Some(SessionNumber(self.last));
+        self.trying
+    }
+
     /// An attempt failed.
     pub fn not_opened(&mut self, attempt: SessionNumber, now: Instant) {
         let now = self.clock.advance(now);

@@ -1,0 +1,3 @@
+//! Listings that change.
+
+use super::*;
