@@ -34,8 +34,12 @@ impl Context {
         })
     }
 
-    /// Reads the configuration, and says what is odd about it.
+    /// Reads the configuration, and says what is odd about it. With `--no-mcp` there is none, not even the built-in
+    /// server, and no file is read.
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
+        if self.common.no_mcp {
+            return Ok(Configuration::default());
+        }
         let found = Configuration::load(self.common.config.as_ref())?;
         for warning in &found.warnings {
             self.warn(warning);

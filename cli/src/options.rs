@@ -46,6 +46,9 @@ pub(crate) struct Common {
     /// Read the servers from FILE alone
     #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
     pub(crate) config: Option<PathBuf>,
+    /// Use no configured server in this run
+    #[arg(long, global = true, conflicts_with = "config", help_heading = "Global options")]
+    pub(crate) no_mcp: bool,
     /// Set a variable in the server's environment
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable, global = true,
         help_heading = "Global options")]

@@ -1,5 +1,6 @@
 //! A server that is meant: how it is reached, and whether it may be started.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +24,12 @@ pub(crate) struct Server {
     pub(crate) means: Means,
     /// For hints.
     pub(crate) given: Given,
+    /// The longest that starting it may take.
+    pub(crate) connect_timeout: Option<Duration>,
+    /// The longest that one request may take.
     pub(crate) timeout: Option<Duration>,
+    /// The longest that a call of these tools may take.
+    pub(crate) tool_timeouts: BTreeMap<String, Duration>,
     pub(crate) era: EraChoice,
     /// What must not be shown.
     pub(crate) secrets: Vec<String>,
@@ -62,12 +68,17 @@ impl Server {
             command = command.current_dir(cwd);
         }
         let mut secrets = launch.secrets;
+        let access = &entry.access;
+        let said = context.common.timeout;
         let command = adjust(context, command, launch.inherit, &mut secrets);
         Ok(Self {
             name: entry.name.clone(),
             means: Means::Command(command),
             given: Given::Named(entry.name.clone()),
-            timeout: context.common.timeout.or(entry.timeout),
+            connect_timeout: said.or(access.connect_timeout).or(access.timeout),
+            timeout: said.or(access.timeout),
+            // What the command line says holds for all of them.
+            tool_timeouts: if said.is_none() { access.tool_timeouts.clone() } else { BTreeMap::new() },
             era: context.common.era.or(entry.era).unwrap_or(EraChoice::Auto),
             secrets,
             key,
@@ -100,7 +111,9 @@ impl Server {
             name,
             means,
             given: Given::Itself(reach.clone()),
+            connect_timeout: context.common.timeout,
             timeout: context.common.timeout,
+            tool_timeouts: BTreeMap::new(),
             era: context.common.era.unwrap_or(EraChoice::Auto),
             secrets,
             key,

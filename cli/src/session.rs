@@ -7,11 +7,13 @@ use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, Revision, codes};
 use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Context;
 use crate::failure::{Failure, status};
+use crate::json::text;
 use crate::mask::Mask;
 use crate::options::EraChoice;
 use crate::prompt::Person;
@@ -32,6 +34,7 @@ pub(crate) struct Session<'a> {
     context: &'a Context,
     mask: Mask,
     timeout: Option<Duration>,
+    tool_timeouts: BTreeMap<String, Duration>,
     /// Under which the era is remembered, if it is.
     key: Option<String>,
     remembered: Option<String>,
@@ -42,7 +45,7 @@ impl<'a> Session<'a> {
     pub(crate) fn open(context: &'a Context, server: &Server) -> Result<Self, Failure> {
         let mask = Mask::new(server.secrets.iter().cloned());
         let mut options = ConnectOptions::new("sanswire", env!("CARGO_PKG_VERSION"));
-        if let Some(timeout) = server.timeout {
+        if let Some(timeout) = server.connect_timeout {
             options.config.limits.connect = timeout;
         }
         let known = |name: &str| verdict_named(name).is_some();
@@ -81,6 +84,7 @@ impl<'a> Session<'a> {
             context,
             mask,
             timeout: server.timeout,
+            tool_timeouts: server.tool_timeouts.clone(),
             key: (server.era == EraChoice::Auto).then(|| server.key.clone()),
             remembered,
         };
@@ -96,10 +100,12 @@ impl<'a> Session<'a> {
         Ok(this)
     }
 
-    fn options(&self) -> RequestOptions {
+    /// For a call of `tool`, or for anything else.
+    fn options(&self, tool: Option<&str>) -> RequestOptions {
+        let own = tool.and_then(|tool| self.tool_timeouts.get(tool)).copied();
         let mut options = RequestOptions::default();
-        options.idle = self.timeout;
-        options.absolute = self.timeout;
+        options.idle = own.or(self.timeout);
+        options.absolute = own.or(self.timeout);
         options
     }
 
@@ -110,9 +116,10 @@ impl<'a> Session<'a> {
         method: Method,
         params: Option<RawJson>,
     ) -> Result<RawJson, Failure> {
+        let tool = (method == Method::ToolsCall).then(|| text(params.as_ref()?.view(), "name")).flatten();
+        let options = self.options(tool.as_deref());
         let wait = Wait::begin(self.context.animated, what);
-        let outcome =
-            self.client.complete(method, params, &self.options(), &mut |progress| wait.progress(progress));
+        let outcome = self.client.complete(method, params, &options, &mut |progress| wait.progress(progress));
         drop(wait);
         match outcome {
             Ok(Outcome::Complete(result)) => Ok(result),
@@ -137,7 +144,7 @@ impl<'a> Session<'a> {
             return Ok(nothing);
         }
         let wait = Wait::begin(self.context.animated, &format!("{}: listing {what}", self.name));
-        let listed = self.client.list(method, &self.options());
+        let listed = self.client.list(method, &self.options(None));
         drop(wait);
         let named = format!("{}: listing {what}", self.name);
         let listed = match listed {

@@ -91,6 +91,9 @@ pub(crate) fn unknown(context: &Context, configuration: &Configuration, word: &s
     let said = word.split(['/', '.']).next().unwrap_or(word);
     let known: Vec<String> = configuration.entries.iter().map(|entry| entry.name.clone()).collect();
     let failure = Failure::not_found(format!("there is no server {said:?}"));
+    if context.common.no_mcp {
+        return failure.hint("--no-mcp leaves all of them out");
+    }
     let lists = servers(&context.common);
     match suggestion(said, &known) {
         Some(meant) => failure.hint(format!("did you mean {meant}? {lists} lists all")),
@@ -131,6 +134,9 @@ pub(crate) fn select(
             .map(|name| configuration.find(name).ok_or_else(|| unknown(context, &configuration, name)))
             .collect::<Result<_, _>>()?
     };
+    if entries.is_empty() && context.common.no_mcp {
+        return Err(Failure::usage("no server is used in this run").hint("--no-mcp leaves all of them out"));
+    }
     if entries.is_empty() {
         return Err(Failure::usage("no server of your own is configured")
             .hint("sanswire servers lists those of other programs; name the one that you mean"));

@@ -73,6 +73,6 @@ fn with_file(
 fn add(into: &mut Configuration, servers: Option<JsonRef<'_>>, origin: Origin, path: &Path, hash: &str) {
     let Some(servers) = servers.filter(|servers| servers.kind() == JsonKind::Object) else { return };
     for (name, value) in servers.members() {
-        into.entries.push(Entry::read(&name.decode(), value, origin, path, hash));
+        into.entries.push(Entry::read_other(&name.decode(), value, origin, path, hash));
     }
 }

@@ -1,13 +1,14 @@
 //! One server of a configuration file, as it stands there.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use sanswire::jsonrpc::{JsonRef, Kind as JsonKind};
+use sanswire::jsonrpc::JsonRef;
 
+use super::access::{Access, odd_members};
 use super::expand::Rules;
+use super::kind::{Kind, Words};
 use crate::json::{member, text};
-use crate::options::{EraChoice, Inherit, duration};
+use crate::options::{EraChoice, Inherit};
 
 /// One server. Nothing in it is expanded yet.
 #[derive(Clone, Debug)]
@@ -22,22 +23,12 @@ pub(crate) struct Entry {
     pub(crate) disabled: bool,
     /// Not listed.
     pub(crate) hidden: bool,
-    pub(crate) timeout: Option<Duration>,
+    /// What may be done with it.
+    pub(crate) access: Access,
     pub(crate) era: Option<EraChoice>,
     pub(crate) inherit: Option<Inherit>,
-}
-
-/// What kind of server.
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    /// A program to start.
-    Command { program: String, args: Vec<String>, env: Vec<(String, String)>, cwd: Option<String> },
-    /// A server on the web, which cannot be spoken to yet.
-    Http { url: String },
-    /// The built-in one.
-    Demo,
-    /// It cannot be used, for this reason.
-    Broken(String),
+    /// What is odd about it and stops nothing.
+    pub(crate) odd: Vec<String>,
 }
 
 /// Whose file an entry stands in.
@@ -107,7 +98,7 @@ impl Entry {
     }
 
     /// An entry without a file.
-    pub(crate) const fn new(name: String, kind: Kind, origin: Origin) -> Self {
+    pub(crate) fn new(name: String, kind: Kind, origin: Origin) -> Self {
         Self {
             name,
             kind,
@@ -116,41 +107,54 @@ impl Entry {
             file_hash: String::new(),
             disabled: false,
             hidden: false,
-            timeout: None,
+            access: Access::default(),
             era: None,
             inherit: None,
+            odd: Vec::new(),
         }
     }
 
-    /// Reads an entry. What is wrong with it is told when it is wanted, so that it never hides the others.
-    pub(crate) fn read(name: &str, value: JsonRef<'_>, origin: Origin, file: &Path, hash: &str) -> Self {
-        let kind = read_kind(value).unwrap_or_else(Kind::Broken);
-        let mut this = Self::new(name.into(), kind, origin);
+    /// Reads an entry of a file of ours. What is wrong with it is told when it is wanted, so that it never hides the
+    /// others. `enabled`: whether it is on if it does not say.
+    pub(super) fn read_own(
+        name: &str,
+        value: JsonRef<'_>,
+        origin: Origin,
+        enabled: bool,
+        file: &Path,
+        hash: &str,
+    ) -> Self {
+        let mut this = Self::new(name.into(), Kind::Demo, origin);
         this.file = Some(file.into());
         this.file_hash = hash.into();
-        // What is off in some way of writing it is not to be started.
-        let flag = |name, default| {
-            member(value, name).map_or(Ok(default), |flag| {
-                flag.as_bool().ok_or_else(|| format!("{name} is {}, not true or false", flag.kind()))
-            })
-        };
-        match (flag("disabled", false), flag("enabled", true)) {
-            (Ok(disabled), Ok(enabled)) => this.disabled = disabled || !enabled,
-            (Err(why), _) | (_, Err(why)) => this.kind = Kind::Broken(why),
-        }
-        if origin.is_own()
-            && let Err(why) = this.read_settings(value)
-        {
-            this.kind = Kind::Broken(why);
-        }
+        this.kind = Kind::read(value, Words::OWN, &mut this.odd)
+            .and_then(|kind| this.read_settings(value, enabled).map(|()| kind))
+            .unwrap_or_else(Kind::Broken);
         this
     }
 
-    fn read_settings(&mut self, value: JsonRef<'_>) -> Result<(), String> {
-        if let Some(timeout) = member(value, "timeout") {
-            let seconds = timeout.as_f64().unwrap_or(0.0);
-            self.timeout = Some(duration(seconds).map_err(|why| format!("timeout is {why}"))?);
-        }
+    /// Reads an entry of another program's file. What it says of approvals is that program's affair.
+    pub(super) fn read_other(
+        name: &str,
+        value: JsonRef<'_>,
+        origin: Origin,
+        file: &Path,
+        hash: &str,
+    ) -> Self {
+        let mut this = Self::new(name.into(), Kind::Demo, origin);
+        this.file = Some(file.into());
+        this.file_hash = hash.into();
+        let disabled = is_disabled(value, true).map(|disabled| this.disabled = disabled);
+        this.kind = Kind::read(value, Words::COMMON, &mut this.odd)
+            .and_then(|kind| disabled.map(|()| kind))
+            .unwrap_or_else(Kind::Broken);
+        this
+    }
+
+    fn read_settings(&mut self, value: JsonRef<'_>, enabled: bool) -> Result<(), String> {
+        self.disabled = is_disabled(value, enabled)?;
+        self.odd.extend(odd_members(value)?);
+        self.access = Access::read(value, self.origin.is_project(), &mut self.odd)?;
         if let Some(era) = member(value, "era") {
             let named = era.str().and_then(|era| EraChoice::named(&era.decode()));
             self.era =
@@ -175,54 +179,15 @@ impl Entry {
     }
 }
 
-fn read_kind(value: JsonRef<'_>) -> Result<Kind, String> {
-    if value.kind() != JsonKind::Object {
-        return Err(format!("it is {}, not an object", value.kind()));
-    }
-    let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|name| text(value, name));
-    let Some(command) = member(value, "command") else {
-        return url.map(|url| Kind::Http { url }).ok_or_else(|| "it has neither command nor url".into());
+/// Whether an entry is off. What is off in some way of writing it is not to be started.
+pub(super) fn is_disabled(value: JsonRef<'_>, enabled: bool) -> Result<bool, String> {
+    let flag = |name, default| {
+        member(value, name).map_or(Ok(default), |flag| {
+            flag.as_bool().ok_or_else(|| format!("{name} is {}, not true or false", flag.kind()))
+        })
     };
-    if url.is_some() {
-        return Err("it has both command and url".into());
-    }
-    let mut words = match command.kind() {
-        JsonKind::String => vec![text(value, "command").unwrap_or_default()],
-        JsonKind::Array => strings(command, "command")?,
-        other => return Err(format!("command is {other}, not a string or an array of strings")),
-    };
-    if let Some(args) = member(value, "args") {
-        words.extend(strings(args, "args")?);
-    }
-    let mut words = words.into_iter();
-    let program = words.next().filter(|program| !program.trim().is_empty()).ok_or("command is empty")?;
-    let mut env = Vec::new();
-    if let Some(variables) = member(value, "env") {
-        if variables.kind() != JsonKind::Object {
-            return Err(format!("env is {}, not an object", variables.kind()));
-        }
-        for (name, value) in variables.members() {
-            let name = name.decode().into_owned();
-            env.push((name.clone(), plain(value).ok_or_else(|| format!("env.{name} is {}", value.kind()))?));
-        }
-    }
-    let cwd = member(value, "cwd").map(|cwd| cwd.str().ok_or("cwd is no string")).transpose()?;
-    Ok(Kind::Command { program, args: words.collect(), env, cwd: cwd.map(|cwd| cwd.decode().into_owned()) })
-}
-
-/// A string, or a number or boolean as it is written.
-fn plain(value: JsonRef<'_>) -> Option<String> {
-    match value.kind() {
-        JsonKind::String => value.str().map(|text| text.decode().into_owned()),
-        JsonKind::Number | JsonKind::Bool => Some(String::from_utf8_lossy(value.as_bytes()).into_owned()),
-        JsonKind::Null | JsonKind::Array | JsonKind::Object => None,
-    }
-}
-
-fn strings(value: JsonRef<'_>, name: &str) -> Result<Vec<String>, String> {
-    if value.kind() != JsonKind::Array {
-        return Err(format!("{name} is {}, not an array of strings", value.kind()));
-    }
-    let element = |(n, value)| plain(value).ok_or_else(|| format!("{name}[{n}] is {}", value.kind()));
-    value.elements().enumerate().map(element).collect()
+    // Whoever says `disabled: false` says that it is on.
+    let disabled = flag("disabled", false)?;
+    let on = flag("enabled", enabled || member(value, "disabled").is_some())?;
+    Ok(disabled || !on)
 }

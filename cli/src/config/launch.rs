@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, Kind, Origin};
+use super::entry::{Entry, Origin};
 use super::expand::{Expanded, Lookup, Rules, expand};
-use super::secrets;
+use super::kind::Kind;
+use super::{headers, secrets};
 use crate::failure::Failure;
 use crate::options::Inherit;
 
@@ -38,16 +39,57 @@ pub(crate) fn launch(entry: &Entry) -> Result<Launch, Failure> {
                 warnings: Vec::new(),
             })
         }
-        Kind::Http { url: _ } => Err(Failure::usage(format!(
-            "{} is a server on the web; MCP over HTTP is not supported yet",
-            entry.place()
-        ))
-        .of(&entry.name)),
+        Kind::Http { .. } => {
+            web(entry)?;
+            Err(Failure::usage(format!(
+                "{} is a server on the web; MCP over HTTP is not supported yet",
+                entry.place()
+            ))
+            .of(&entry.name))
+        }
         Kind::Broken(why) => {
             Err(Failure::usage(format!("{} cannot be used: {why}", entry.place())).of(&entry.name))
         }
         Kind::Command { program, args, env, cwd } => command(entry, program, args, env, cwd.as_deref()),
     }
+}
+
+/// A server on the web, with everything put in.
+#[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "checked now, spoken to when there is HTTP"))]
+pub(crate) struct Web {
+    pub(crate) url: String,
+    /// What is sent with every request, beside what the transport writes itself.
+    pub(crate) headers: Vec<(String, String)>,
+    /// It speaks the older way, with a stream of events beside the requests.
+    pub(crate) sse: bool,
+    /// What must not be shown.
+    pub(crate) secrets: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Where the server of `entry` is, and what is sent to it. `None`: it is not on the web. Fails as [`launch`].
+pub(crate) fn web(entry: &Entry) -> Result<Option<Web>, Failure> {
+    let Kind::Http { url, headers, sse } = &entry.kind else { return Ok(None) };
+    let rules = entry.origin.rules();
+    let values = Values { workspace: workspace(entry) };
+    let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
+    let url = match rules {
+        Rules::Own | Rules::None => url.clone(),
+        Rules::ClaudeCode | Rules::Cursor => out.put_in(url, "url")?.text,
+    };
+    let mut sent = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        let expanded = out.put_in(value, &format!("headers.{name}"))?;
+        out.secrets.extend(variable_secrets(&expanded.values));
+        let value = headers::finish(name, &expanded.text)
+            .map_err(|why| Failure::usage(format!("{}: {why}", entry.place())).of(&entry.name))?;
+        sent.push((name.clone(), value));
+    }
+    out.secrets.extend(variable_secrets(&sent));
+    secrets::within(&url, &mut out.secrets);
+    let (secrets, warnings) = (out.secrets, out.warnings);
+    Ok(Some(Web { url, headers: sent, sse: *sse, secrets, warnings }))
 }
 
 fn command(

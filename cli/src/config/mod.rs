@@ -1,17 +1,26 @@
 //! Which servers there are: our own files, and those of other programs, which are read and never written.
 
+mod access;
 mod dialects;
 mod entry;
 pub(crate) mod expand;
 mod file;
+pub(crate) mod headers;
+mod kind;
 pub(crate) mod launch;
 mod own;
 mod secrets;
+mod settings;
 
 use std::path::PathBuf;
 
-pub(crate) use entry::{Entry, Kind};
+use sanswire::host::policy::Policy;
+use sanswire::host::{HostConfig, ServerConfig};
+
+pub(crate) use entry::Entry;
+pub(crate) use kind::Kind;
 pub(crate) use launch::launch;
+pub(crate) use settings::Settings;
 
 use crate::failure::Failure;
 
@@ -45,17 +54,22 @@ pub(crate) struct Configuration {
     pub(crate) warnings: Vec<String>,
     /// The files of ours that were read.
     pub(crate) own_files: Vec<PathBuf>,
+    /// What they say for all servers.
+    pub(crate) settings: Settings,
 }
 
 impl Configuration {
     /// Reads all files, or `only` that one.
     pub(crate) fn load(only: Option<&PathBuf>) -> Result<Self, Failure> {
-        let places = Places::of_process();
+        Self::load_in(&Places::of_process(), only)
+    }
+
+    fn load_in(places: &Places, only: Option<&PathBuf>) -> Result<Self, Failure> {
         let mut this = Self::default();
-        own::load(&mut this, &places, only)?;
+        own::load(&mut this, places, only)?;
         let configured = !this.own_files.is_empty();
         if only.is_none() {
-            dialects::load(&mut this, &places);
+            dialects::load(&mut this, places);
         }
         this.name_apart();
         if !this.entries.iter().any(|entry| entry.name == Entry::DEMO) {
@@ -65,6 +79,43 @@ impl Configuration {
             this.entries.insert(0, demo);
         }
         Ok(this)
+    }
+
+    /// A host of all these servers.
+    #[cfg_attr(not(test), expect(dead_code, reason = "whoever serves them is set up by it"))]
+    pub(crate) fn host(&self) -> HostConfig {
+        let mut host = HostConfig::default();
+        for entry in &self.entries {
+            let mut server = ServerConfig::default();
+            server.enabled = !entry.disabled;
+            server.transport = if matches!(entry.kind, Kind::Http { .. }) { "http" } else { "stdio" };
+            server.mode = entry.access.policy.mode;
+            server.trust_annotations = entry.access.policy.trust_annotations;
+            server.filter = entry.access.filter.clone();
+            server.sub_agents.clone_from(&entry.access.sub_agents);
+            server.connect_timeout = entry.access.connect_timeout.or(entry.access.timeout);
+            host.servers.insert(entry.name.as_str().into(), server);
+        }
+        host.policy = self.policy();
+        let settings = &self.settings;
+        host.exposure.mode = settings.exposure.unwrap_or(host.exposure.mode);
+        host.refresh.mode = settings.tool_refresh.unwrap_or(host.refresh.mode);
+        host.results.max_result_bytes = settings.max_result_bytes.unwrap_or(host.results.max_result_bytes);
+        host.results.marker = settings.marker.unwrap_or(host.results.marker);
+        host
+    }
+
+    /// What is to happen with calls: what each server's entry says, under the name that it answers to, and what our
+    /// files say for all. The files of other programs let nothing through.
+    pub(crate) fn policy(&self) -> Policy {
+        let mut policy = Policy::default();
+        policy.servers = self.entries.iter().map(|entry| (entry.name.clone(), entry.access.policy)).collect();
+        policy.rules = self.settings.rules.clone();
+        policy.never_trust_annotations = self.settings.never_trust_annotations;
+        policy.plan_mode_honours_grants =
+            self.settings.plan_mode_honours_grants.unwrap_or(policy.plan_mode_honours_grants);
+        policy.ask_on_repeat = self.settings.ask_on_repeat.unwrap_or(policy.ask_on_repeat);
+        policy
     }
 
     /// The first entry of a name has it; the others are told apart by where they come from.
@@ -95,3 +146,6 @@ impl Configuration {
         self.entries.iter().filter(|entry| entry.origin.is_own() && !entry.disabled && !entry.hidden)
     }
 }
+
+#[cfg(test)]
+mod tests;

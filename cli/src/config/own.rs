@@ -1,18 +1,49 @@
-//! Our own files: `.sanswire.json` in the project, then the user's.
+//! Our own files: the user's, and `.sanswire.json` in the project.
 
 use std::path::{Path, PathBuf};
 
 use sanswire::jsonrpc::{JsonRef, Kind as JsonKind};
 
-use super::entry::{Entry, Kind, Origin};
+use super::entry::{Entry, Origin};
+use super::kind::Kind;
+use super::settings::{Said, Settings};
 use super::{Configuration, Places, file};
+use crate::arguments::suggestion;
 use crate::failure::Failure;
 use crate::json::member;
 
 /// The file in the project.
 const PROJECT_FILE: &str = ".sanswire.json";
 
-/// Reads our own files, or `only` that one.
+/// Where a server may stand in a file: the name that everybody uses, and a shorter one.
+pub(super) const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
+
+/// Members of a file that mean something, or are known to mean nothing.
+const KNOWN: [&str; 4] = ["mcpServers", "servers", "sanswire", "$schema"];
+
+/// Our own files, as far as they may exist.
+pub(super) struct OwnFiles {
+    /// The user's.
+    pub(super) user: Option<PathBuf>,
+    /// The nearest one of the project that there is.
+    pub(super) project: Option<PathBuf>,
+}
+
+impl OwnFiles {
+    pub(super) fn of(places: &Places) -> Self {
+        Self {
+            user: places.config_home.as_ref().map(|folder| folder.join("sanswire/config.json")),
+            project: places
+                .directory
+                .ancestors()
+                .map(|folder| folder.join(PROJECT_FILE))
+                .find(|path| path.exists()),
+        }
+    }
+}
+
+/// Reads our own files, or `only` that one. The user's comes first: no file of a project takes the name of a server
+/// from it.
 pub(super) fn load(into: &mut Configuration, places: &Places, only: Option<&PathBuf>) -> Result<(), Failure> {
     let broken = |why| Failure::usage(why).hint("correct the file, or read another one with --config FILE");
     if let Some(path) = only {
@@ -20,43 +51,70 @@ pub(super) fn load(into: &mut Configuration, places: &Places, only: Option<&Path
         let Some(found) = found else {
             return Err(Failure::usage(format!("{} is not there", path.display())));
         };
-        return add(into, path, &found, Origin::Own).map_err(broken);
+        let said = add(into, path, &found, Origin::Own).map_err(broken)?;
+        into.settings = Settings::of(said, &Said::default());
+        return Ok(());
     }
-    let project =
-        places.directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.exists());
-    let user = places.config_home.as_ref().map(|folder| folder.join("sanswire/config.json"));
-    for (path, origin) in [(project, Origin::OwnProject), (user, Origin::Own)] {
-        let Some(path) = path else { continue };
-        if let Some(found) = file::read(&path, false).map_err(broken)? {
-            add(into, &path, &found, origin).map_err(broken)?;
+    let files = OwnFiles::of(places);
+    let mut read = |path: Option<PathBuf>, origin| {
+        let Some(path) = path else { return Ok(Said::default()) };
+        match file::read(&path, false).map_err(broken)? {
+            Some(found) => add(into, &path, &found, origin).map_err(broken),
+            None => Ok(Said::default()),
         }
+    };
+    let user = read(files.user, Origin::Own)?;
+    let project = read(files.project, Origin::OwnProject)?;
+    for rule in project.allowed() {
+        into.warnings.push(format!(
+            "{PROJECT_FILE} allows {rule}, which does not count in the file of a project; say so in your own file"
+        ));
     }
+    into.settings = Settings::of(user, &project);
     Ok(())
 }
 
-fn add(into: &mut Configuration, path: &Path, found: &file::File, origin: Origin) -> Result<(), String> {
+fn add(into: &mut Configuration, path: &Path, found: &file::File, origin: Origin) -> Result<Said, String> {
+    let shown = path.display();
     into.own_files.push(path.into());
-    let Some(servers) = member(found.value.view(), "mcpServers") else { return Ok(()) };
-    if servers.kind() != JsonKind::Object {
-        return Err(format!("{}: mcpServers is {}, not an object", path.display(), servers.kind()));
+    let value = found.value.view();
+    let mut odd = Vec::new();
+    let said = Said::read(value, &mut odd).map_err(|why| format!("{shown}: {why}"))?;
+    for (name, _) in value.members() {
+        let name = name.decode();
+        if !KNOWN.contains(&&*name) {
+            let meant = suggestion(&name, &KNOWN.map(str::to_owned)).map(str::to_owned);
+            let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+            odd.push(format!("{name:?} has no effect{meant}"));
+        }
     }
-    for (name, value) in servers.members() {
-        let entry = Entry::read(&name.decode(), value, origin, path, &found.hash);
-        warn_where_nothing_expands(into, &entry, value);
-        into.entries.push(entry);
+    into.warnings.extend(odd.into_iter().map(|why| format!("{shown}: {why}")));
+    for container in CONTAINERS {
+        let Some(servers) = member(value, container) else { continue };
+        if servers.kind() != JsonKind::Object {
+            return Err(format!("{shown}: {container} is {}, not an object", servers.kind()));
+        }
+        for (name, value) in servers.members() {
+            let enabled = said.enabled_default.unwrap_or(true);
+            let entry = Entry::read_own(&name.decode(), value, origin, enabled, path, &found.hash);
+            into.warnings.extend(entry.odd.iter().map(|why| format!("{}: {why}", entry.place())));
+            warn_where_nothing_expands(into, &entry, value);
+            into.entries.push(entry);
+        }
     }
-    Ok(())
+    Ok(said)
 }
 
 /// Says where a reference stands that will stay as it is.
 fn warn_where_nothing_expands(into: &mut Configuration, entry: &Entry, value: JsonRef<'_>) {
     let mut tell = |place: &str| {
         into.warnings.push(format!(
-            "{}: {place} stays as it is written; ${{…}} is put in only in args and in the values of env",
+            "{}: {place} stays as it is written; ${{…}} is put in only in args and in the values of env and \
+             headers",
             entry.place()
         ));
     };
-    for name in ["url", "headers", "type"] {
+    for name in ["url", "type"] {
         if member(value, name).is_some_and(|value| String::from_utf8_lossy(value.as_bytes()).contains("${")) {
             tell(name);
         }

@@ -72,7 +72,7 @@ pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8
 
 fn hint(context: &Context, configuration: &Configuration) {
     let others = configuration.entries.len().saturating_sub(1);
-    if others == 0 && !context.common.quiet {
+    if others == 0 && !context.common.quiet && !context.common.no_mcp {
         crate::output::complain(
             "No file of yours is there yet: put servers into .sanswire.json, or into sanswire/config.json in \
              your configuration folder.",
@@ -132,7 +132,7 @@ pub(super) fn command(entry: &Entry) -> String {
                 std::iter::once(program).chain(args).map(|word| quoted(&mask.apply(word))).collect();
             words.join(" ")
         }
-        Kind::Http { url } => {
+        Kind::Http { url, .. } => {
             // An address may hold a password, or a key in its query.
             let address = url.split(['?', '#']).next().unwrap_or_default();
             let Some((scheme, rest)) = address.split_once("://") else { return address.into() };

@@ -50,10 +50,10 @@ fn b_109_an_unset_variable_is_an_error_that_names_it_and_the_file() {
 #[test]
 fn b_109_elsewhere_the_text_stays_and_a_warning_names_the_place() {
     let home = home_with(
-        r#"{"s":{"command":"${SHELL_}","cwd":"${DIR}"},"w":{"url":"https://${HOST}","headers":{"A":"${T}"}}}"#,
+        r#"{"s":{"command":"${SHELL_}","cwd":"${DIR}"},"w":{"url":"https://${HOST}","type":"${T}"}}"#,
     );
     let ran = home.run(&["servers"]);
-    for place in ["command", "cwd", "url", "headers"] {
+    for place in ["command", "cwd", "url", "type"] {
         assert!(ran.stderr.contains(&format!(": {place} stays as it is written")), "{place}: {ran:?}");
     }
     let ran = call(&home, &[], &[("SHELL_", "sh")]);
@@ -273,4 +273,52 @@ fn the_address_of_a_server_on_the_web_is_shown_without_what_is_secret_and_else_a
     );
     let shown = home.run(&["servers"]).ok();
     assert_eq!(shown.matches(" https://host/@scope/x ").count(), 2, "{shown}");
+}
+
+#[test]
+fn no_server_of_any_file_is_used_in_a_run_that_says_so() {
+    // H-156
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    home.configure(&format!(
+        r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_START":"touch started"}}}}}}"#
+    ));
+    for words in [
+        &["call", "s/t"][..],
+        &["tools", "s"],
+        &["tools"],
+        &["doctor"],
+        &["servers", "--check"],
+        &["call", "demo/echo", "text=x"],
+    ] {
+        let ran = home.run(&[&["--no-mcp"], words].concat());
+        assert!(ran.status != 0 || words == ["servers", "--check"], "{words:?}: {ran:?}");
+        assert!(
+            ran.status == 0 || ran.stderr.contains("--no-mcp leaves all of them out"),
+            "{words:?}: {ran:?}"
+        );
+    }
+    assert!(!home.path.join("work/started").exists());
+    // No file is even read.
+    home.write("config/sanswire/config.json", "{");
+    assert!(!home.run(&["--no-mcp", "servers"]).ok().contains("demo"));
+    assert_eq!(home.run_fake(&["--no-mcp", "call", "t"], &[]).ok(), "ok\n");
+}
+
+#[test]
+fn a_tool_and_the_start_may_have_limits_of_their_own() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    let entry = |members: &str| {
+        home.configure(&format!(
+            r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_CALL":"sleep 1"}},{members}}}}}"#
+        ));
+        home.run(&["call", "s/t"])
+    };
+    assert_eq!(entry(r#""timeout":0.2,"connect_timeout":30,"tool_timeouts":{"t":30}"#).ok(), "ok\n");
+    let slow = entry(r#""timeout":30,"tool_timeouts":{"t":0.2}"#);
+    assert!(slow.status == 4 && slow.stderr.contains("0.2 s"), "{slow:?}");
+    home.configure(&format!(r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_START":"sleep 3"}},"timeout":30,"connect_timeout":0.2}}}}"#));
+    let slow = home.run(&["call", "s/t"]);
+    assert!(slow.status == 4 && slow.stderr.contains("200 ms"), "{slow:?}");
 }

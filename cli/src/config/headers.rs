@@ -1,0 +1,87 @@
+//! Headers of a server on the web, as a person writes them.
+
+/// Headers that the transport writes itself.
+const OWNED: [&str; 7] = [
+    "content-type",
+    "accept",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+];
+
+/// Headers that the transport writes itself begin like this.
+const OWNED_PREFIX: &str = "mcp-param-";
+
+/// Whether a header may stand in a configuration, and its value without line breaks.
+pub(crate) fn check(name: &str, value: &str) -> Result<String, String> {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(format!("{name:?} is no name of a header"));
+    }
+    let lower = name.to_ascii_lowercase();
+    if OWNED.contains(&lower.as_str()) || lower.starts_with(OWNED_PREFIX) {
+        return Err(format!(
+            "the header {name} belongs to the transport, which writes it itself; leave it out"
+        ));
+    }
+    Ok(value.replace(['\r', '\n'], ""))
+}
+
+/// A value as it is sent, with everything put in: no white space around it, and `Bearer ` before an authorization
+/// that is one word. Line breaks around it are what files and commands end with; one inside is refused.
+pub(crate) fn finish(name: &str, value: &str) -> Result<String, String> {
+    let value = value.trim();
+    if value.contains(['\r', '\n', '\0']) {
+        return Err(format!("the value of the header {name} has a line break in it"));
+    }
+    let lone = name.eq_ignore_ascii_case("authorization")
+        && !value.is_empty()
+        && !value.contains(char::is_whitespace);
+    Ok(if lone { format!("Bearer {value}") } else { value.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_transport_are_refused() {
+        // H-152
+        for name in [
+            "Content-Type",
+            "accept",
+            "MCP-Protocol-Version",
+            "mcp-session-id",
+            "Last-Event-ID",
+            "Mcp-Method",
+            "mcp-name",
+            "Mcp-Param-Region",
+        ] {
+            let why = check(name, "x").expect_err(name);
+            assert!(why.contains(name) && why.contains("leave it out"), "{why}");
+        }
+        for name in ["Authorization", "X-Api-Key", "Mcp-Parameter", "accept-language"] {
+            assert_eq!(check(name, "x"), Ok("x".into()), "{name}");
+        }
+        for name in ["", "a b", "a:b", "ä", "a\n"] {
+            assert!(check(name, "x").is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn b_109_no_line_break_gets_into_a_header_and_a_lone_token_gets_its_scheme() {
+        assert_eq!(check("A", "a\r\nEvil: b"), Ok("aEvil: b".into()));
+        assert_eq!(finish("A", "token\r\n"), Ok("token".into()));
+        assert!(finish("A", "a\r\nEvil: b").is_err());
+        for (name, value, sent) in [
+            ("Authorization", "sk-1", "Bearer sk-1"),
+            ("authorization", "Basic abc", "Basic abc"),
+            ("Authorization", "", ""),
+            ("X-Authorization", "sk-1", "sk-1"),
+        ] {
+            assert_eq!(finish(name, value), Ok(sent.into()), "{name}");
+        }
+    }
+}
