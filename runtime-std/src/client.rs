@@ -150,6 +150,13 @@ impl Client {
         self.shared().pid
     }
 
+    /// Why the server runs in no sandbox, though [`ConnectOptions::wrap`] was to provide one. Control characters are
+    /// escaped. `None` unless [`ConnectOptions::allow_unwrapped`] let it start so.
+    #[must_use]
+    pub fn unwrapped(&self) -> Option<&str> {
+        self.shared().unwrapped.as_deref()
+    }
+
     /// The next notification, oldest first; waits up to `timeout` for one. `None` at once when the connection is
     /// over. Up to 1024 wait (8 MiB); past that the oldest go.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The command that starts a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ pub struct Command {
     program: OsString,
     arguments: Vec<OsString>,
     env: BTreeMap<OsString, OsString>,
+    removed: BTreeSet<OsString>,
     directory: Option<PathBuf>,
     inherit: InheritEnv,
 }
@@ -40,6 +41,7 @@ impl Command {
             program: program.into(),
             arguments: Vec::new(),
             env: BTreeMap::new(),
+            removed: BTreeSet::new(),
             directory: None,
             inherit: InheritEnv::default(),
         }
@@ -62,7 +64,18 @@ impl Command {
     /// Declares an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.env.insert(name.into(), value.into());
+        let name = name.into();
+        self.removed.remove(&name);
+        self.env.insert(name, value.into());
+        self
+    }
+
+    /// Keeps an environment variable from the server, whether it would be inherited or was declared so far.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.env.remove(&name);
+        self.removed.insert(name);
         self
     }
 
@@ -77,6 +90,20 @@ impl Command {
     #[must_use]
     pub const fn inherit_env(mut self, inherit: InheritEnv) -> Self {
         self.inherit = inherit;
+        self
+    }
+
+    /// The command that starts this one: `program`, `arguments`, and behind them this one's program and arguments.
+    /// Folder and environment stay. What a [`Wrap`](crate::Wrap) needs for a launcher.
+    #[must_use]
+    pub fn under<T: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let inner = std::mem::replace(&mut self.program, program.into());
+        let outer = arguments.into_iter().map(Into::into).chain([inner]);
+        self.arguments = outer.chain(std::mem::take(&mut self.arguments)).collect();
         self
     }
 
@@ -111,17 +138,41 @@ impl Command {
         }
     }
 
-    /// What the system starts: everything but pipes and process group.
-    pub(crate) fn to_system(&self) -> std::process::Command {
+    /// The command without what was declared for it: what a sandbox gets to see.
+    pub(crate) fn undeclared(&self) -> Self {
+        Self { env: BTreeMap::new(), ..self.clone() }
+    }
+
+    /// What a sandbox made of [`undeclared`](Self::undeclared), with what was declared put back: past every filter of
+    /// the sandbox's, but for what it removed by name. What this command keeps from the server stays kept from it,
+    /// whatever the sandbox forgot to carry over.
+    pub(crate) fn declared_in(&self, mut wrapped: Self) -> Self {
+        if self.inherit == InheritEnv::AllowList {
+            wrapped.inherit = InheritEnv::AllowList;
+        }
+        wrapped.removed.extend(self.removed.iter().cloned());
+        wrapped.env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        wrapped
+    }
+
+    /// What the system starts: everything but pipes and process group. `prepare` comes before the environment.
+    pub(crate) fn to_system(
+        &self,
+        prepare: impl FnOnce(&mut std::process::Command),
+    ) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        prepare(&mut command);
         if self.inherit == InheritEnv::AllowList {
             command.env_clear();
             command.envs(ALLOWED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         }
         command.envs(&self.env);
-        if let Some(directory) = &self.directory {
-            command.current_dir(directory);
+        for name in &self.removed {
+            command.env_remove(name);
         }
         command
     }
@@ -133,6 +184,7 @@ impl fmt::Debug for Command {
             .field("program", &self.program)
             .field("arguments", &self.arguments)
             .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("removed", &self.removed)
             .field("directory", &self.directory)
             .field("inherit", &self.inherit)
             .finish()

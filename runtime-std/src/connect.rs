@@ -4,8 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::{Arc, PoisonError, mpsc};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -16,14 +15,15 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::command::Command;
 use crate::error::ConnectError;
+use crate::launch;
 use crate::options::{ConnectOptions, StderrMode};
-use crate::os::{self, Child, ChildEnds, Input, Output, Source};
+use crate::os::{self, Input, Output, Source};
 use crate::shared::{Parts, Shared};
 use crate::stderr::escaped;
 use crate::tap::TapQueue;
 
 /// Only what is touched of it becomes memory.
-const WATCHER_STACK: usize = 128 * 1024;
+pub(crate) const WATCHER_STACK: usize = 128 * 1024;
 
 /// What a connection is made over.
 enum Way<'a> {
@@ -74,7 +74,7 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
     config.start = start;
     let clock = Clock::start();
     let (shared, watcher) = match way {
-        Way::Process(command) => spawn(command, config, options, clock)?,
+        Way::Process(command) => launch::spawn(command, config, options, clock)?,
         Way::Tcp(addresses) => {
             let stream = dial(addresses, &config)?;
             let ends = os::tcp_ends(stream).map_err(ConnectError::System)?;
@@ -141,93 +141,8 @@ fn dial(addresses: &[std::net::SocketAddr], config: &Config) -> Result<TcpStream
     Err(ConnectError::Dial { address, source })
 }
 
-type Opened = (Arc<Shared>, JoinHandle<()>);
-
-/// Starts the watcher, which starts the child.
-fn spawn(
-    command: &Command,
-    config: Config,
-    options: &ConnectOptions,
-    clock: Clock,
-) -> Result<Opened, ConnectError> {
-    let machine = LineConnection::new(config, seed(), clock.now())?;
-    command.check().map_err(|source| explain(command, source))?;
-    let tap = start_tap(options)?;
-    let (tell, told) = mpsc::sync_channel(1);
-    let (stderr_mode, ladder, responder) = (options.stderr, options.stop, options.responder.clone());
-    let system = command.to_system();
-    let thread = std::thread::Builder::new().name("sanswire-watcher".into()).stack_size(WATCHER_STACK);
-    let watcher = thread
-        .spawn(move || {
-            let opened = start_child(system, stderr_mode).and_then(|(mut child, pipes)| {
-                let (input, output, stderr) = pipes;
-                let parts = Parts {
-                    machine,
-                    input: (Input::PIPE, input),
-                    output,
-                    stderr,
-                    stderr_mode,
-                    pid: Some(child.id()),
-                    clock,
-                    responder,
-                    tap,
-                };
-                match Shared::new(parts) {
-                    Ok(shared) => Ok((shared, Child::new(child))),
-                    Err(error) => {
-                        let _ = child.kill();
-                        let _ = child.wait();
-                        Err(error)
-                    }
-                }
-            });
-            match opened {
-                Ok((shared, child)) => {
-                    let _ = shared.watcher.set(std::thread::current());
-                    if tell.send(Ok(Arc::clone(&shared))).is_ok() {
-                        shared.watch(Some(child), &ladder);
-                    }
-                }
-                Err(error) => drop(tell.send(Err(error))),
-            }
-        })
-        .map_err(ConnectError::System)?;
-    match told.recv() {
-        Ok(Ok(shared)) => Ok((shared, watcher)),
-        Ok(Err(source)) => Err(explain(command, source)),
-        Err(_) => Err(ConnectError::System(io::Error::other("the watcher thread failed"))),
-    }
-}
-
-fn explain(command: &Command, source: io::Error) -> ConnectError {
-    if let Some(directory) = command.directory()
-        && let Err(source) = std::fs::read_dir(directory)
-    {
-        return ConnectError::Directory { path: directory.into(), source };
-    }
-    ConnectError::Spawn { program: command.program().to_string_lossy().into_owned(), source }
-}
-
-fn start_child(
-    mut system: std::process::Command,
-    stderr_mode: StderrMode,
-) -> io::Result<(std::process::Child, ChildEnds)> {
-    system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match stderr_mode {
-        StderrMode::Ring => Stdio::piped(),
-        StderrMode::Inherit => Stdio::inherit(),
-        StderrMode::Discard => Stdio::null(),
-    });
-    os::bind_to_parent(&mut system);
-    let mut child = system.spawn()?;
-    match os::child_ends(&mut child) {
-        Ok(pipes) => Ok((child, pipes)),
-        Err(error) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            Err(error)
-        }
-    }
-}
+/// A connection that was begun, and the thread that watches it.
+pub(crate) type Opened = (Arc<Shared>, JoinHandle<()>);
 
 /// Starts the watcher of a connection that is a socket.
 fn adopt(
@@ -243,6 +158,7 @@ fn adopt(
         stderr: None,
         stderr_mode: StderrMode::Discard,
         pid: None,
+        unwrapped: None,
         clock,
         responder: options.responder.clone(),
         tap: start_tap(options)?,
@@ -259,12 +175,12 @@ fn adopt(
     Ok((shared, watcher))
 }
 
-fn start_tap(options: &ConnectOptions) -> Result<Option<Arc<TapQueue>>, ConnectError> {
+pub(crate) fn start_tap(options: &ConnectOptions) -> Result<Option<Arc<TapQueue>>, ConnectError> {
     options.tap.clone().map(TapQueue::start).transpose().map_err(ConnectError::System)
 }
 
 /// Randomness from the system, by way of std's hash maps.
-fn seed() -> [u8; 32] {
+pub(crate) fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     for part in seed.chunks_mut(8) {
         part.copy_from_slice(&RandomState::new().build_hasher().finish().to_ne_bytes());

@@ -27,6 +27,13 @@ pub enum ConnectError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The sandbox that the program was to start in refused, or there is none. Nothing was started.
+    Wrap {
+        /// The program, as it was given.
+        program: String,
+        /// The sandbox's reason.
+        source: io::Error,
+    },
     /// Nobody answered at the address.
     Dial {
         /// The address, as it was given.
@@ -60,6 +67,7 @@ impl fmt::Display for ConnectError {
                 "the folder {} cannot be used ({source}); create it or set another one",
                 escaped(&path.to_string_lossy())
             ),
+            Self::Wrap { program, source } => wrap(f, &escaped(program), source),
             Self::Dial { address, source } => write!(
                 f,
                 "no connection to {} ({source}); check the address, and that the server runs",
@@ -98,6 +106,23 @@ fn spawn(f: &mut fmt::Formatter<'_>, program: &str, source: &io::Error) -> fmt::
         write!(f, "{program} is no program for this system; a script needs a first line like #!/bin/sh")
     } else {
         write!(f, "{program} could not be started: {source}")
+    }
+}
+
+fn wrap(f: &mut fmt::Formatter<'_>, program: &str, source: &io::Error) -> fmt::Result {
+    let reason = cut(&source.to_string());
+    if source.kind() == io::ErrorKind::Unsupported {
+        write!(
+            f,
+            "there is no sandbox for {program} on this system ({reason}), so it was not started; install what the \
+             sandbox needs, or allow this server to run without one"
+        )
+    } else {
+        write!(
+            f,
+            "the sandbox for {program} could not be made ({reason}), so it was not started; correct the sandbox's \
+             settings"
+        )
     }
 }
 
@@ -155,9 +180,10 @@ fn cut(text: &str) -> String {
 impl std::error::Error for ConnectError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Spawn { source, .. } | Self::Directory { source, .. } | Self::Dial { source, .. } => {
-                Some(source)
-            }
+            Self::Spawn { source, .. }
+            | Self::Directory { source, .. }
+            | Self::Wrap { source, .. }
+            | Self::Dial { source, .. } => Some(source),
             Self::Config(error) => Some(error),
             Self::System(error) => Some(error),
             Self::Closed { .. } => None,

@@ -54,6 +54,7 @@ mod connect;
 mod error;
 mod exit;
 mod handlers;
+mod launch;
 mod lead;
 mod notices;
 mod options;
@@ -64,6 +65,7 @@ mod shared;
 mod stderr;
 mod tap;
 mod watcher;
+mod wrap;
 
 pub use client::Client;
 pub use closer::Closer;
@@ -78,3 +80,4 @@ pub use serve::{
     IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
     Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
 };
+pub use wrap::{Wrap, Wrapped};

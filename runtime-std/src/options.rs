@@ -8,6 +8,7 @@ use sanswire::client::Config;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
 use crate::closer::Closer;
+use crate::wrap::Wrap;
 
 /// How a connection is made and ended.
 #[derive(Clone)]
@@ -29,6 +30,11 @@ pub struct ConnectOptions {
     pub restart: bool,
     /// Ends the connection from another thread, while it is being opened too.
     pub closer: Option<Closer>,
+    /// The sandbox that a server's process is started in. Servers that are reached over a socket have none.
+    pub wrap: Option<Arc<dyn Wrap>>,
+    /// Start a server without its sandbox where [`wrap`](Self::wrap) says that there is none on this system;
+    /// [`Client::unwrapped`](crate::Client::unwrapped) tells. Off by default: such a server is not started.
+    pub allow_unwrapped: bool,
 }
 
 impl ConnectOptions {
@@ -43,6 +49,8 @@ impl ConnectOptions {
             tap: None,
             restart: true,
             closer: None,
+            wrap: None,
+            allow_unwrapped: false,
         }
     }
 }
@@ -57,6 +65,8 @@ impl fmt::Debug for ConnectOptions {
             .field("tap", &self.tap.is_some())
             .field("restart", &self.restart)
             .field("closer", &self.closer)
+            .field("wrap", &self.wrap.is_some())
+            .field("allow_unwrapped", &self.allow_unwrapped)
             .finish()
     }
 }

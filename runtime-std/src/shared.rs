@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) tap: Option<Arc<TapQueue>>,
     pub(crate) pid: Option<u32>,
+    /// Why its process is in no sandbox, though it was to be in one.
+    pub(crate) unwrapped: Option<String>,
     pub(crate) me: Weak<Self>,
     /// What the server writes. Open as long as this value, so that it can be waited for without the lock.
     pub(crate) source: Source,
@@ -105,6 +107,7 @@ pub(crate) struct Parts {
     pub(crate) stderr: Option<Source>,
     pub(crate) stderr_mode: StderrMode,
     pub(crate) pid: Option<u32>,
+    pub(crate) unwrapped: Option<String>,
     pub(crate) clock: Clock,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) tap: Option<Arc<TapQueue>>,
@@ -158,6 +161,7 @@ impl Shared {
             responder: parts.responder,
             tap: parts.tap,
             pid: parts.pid,
+            unwrapped: parts.unwrapped,
             me: me.clone(),
             source,
         }))

@@ -54,6 +54,7 @@ fn opened(delay: Duration) -> Arc<Shared> {
         stderr: None,
         stderr_mode: StderrMode::Discard,
         pid: None,
+        unwrapped: None,
         clock,
         responder: None,
         tap: None,

@@ -30,6 +30,7 @@ mod soak;
 mod sockets;
 mod states;
 mod stopping;
+mod wrapped;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
                 sockets::trials(),
                 states::trials(),
                 stopping::trials(),
+                wrapped::trials(),
             ];
             libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
         }
