@@ -15,6 +15,7 @@ use super::policy::{ApprovalLimits, Policy, ServerMode};
 use super::results::{PageLimits, ResultCap};
 use crate::client::Start;
 use crate::limits::Limits;
+use crate::waist::{Tier, Trust};
 
 /// How a host is set up.
 ///
@@ -109,6 +110,11 @@ pub struct ServerConfig {
     pub connect_timeout: Option<Duration>,
     /// What is known of its era.
     pub start: Start,
+    /// How far what it does is trusted. Counts only where calls pass a [`Waist`](crate::waist::Waist). Default: not at
+    /// all.
+    pub trust: Trust,
+    /// The boundary that it runs behind, as above.
+    pub tier: Option<Tier>,
 }
 
 /// How long connecting may take if nothing else is said.
@@ -133,6 +139,8 @@ impl Default for ServerConfig {
             sub_agents: Vec::new(),
             connect_timeout: None,
             start: Start::default(),
+            trust: Trust::default(),
+            tier: None,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::exchange::{Challenge, HttpRefusal};
 use crate::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::{Method, Revision};
 use crate::time::Instant;
+use crate::waist::Rejection;
 
 /// Names one connection to one server, from the attempt to open it to its end. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -285,6 +286,8 @@ pub enum Denial {
     NotReleased(NotReleased),
     /// Nobody could be asked.
     NotAsked(NotAsked),
+    /// It was let through, but the waist refused it.
+    Rejected(Rejection),
 }
 
 impl fmt::Display for Denial {
@@ -293,6 +296,7 @@ impl fmt::Display for Denial {
             Self::Decided(decision) => decision.fmt(f),
             Self::NotReleased(why) => why.fmt(f),
             Self::NotAsked(why) => why.fmt(f),
+            Self::Rejected(why) => write!(f, "{why}. {}", why.advice()),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::error::{ApiError, ConfigError};
 use crate::jsonrpc::RawJson;
 use crate::server::Principal;
 use crate::time::{Instant, earliest};
+use crate::waist::Waist;
 
 /// Many servers behind one policy, as a state machine.
 ///
@@ -150,8 +151,7 @@ impl Host {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.manager.handle_timeout(now);
         self.settle(now);
-        self.calls.handle_timeout(&mut self.manager, now);
-        self.settle(now);
+        self.calls.handle_timeout(now);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
@@ -231,6 +231,24 @@ impl Host {
     /// The same, to be changed: what was allowed before this session, what is taken back.
     pub fn grants_mut(&mut self) -> &mut Grants {
         self.calls.grants_mut()
+    }
+
+    /// Every call passes this waist from now on, once it was let through and before its server is woken: hooks, its
+    /// grant (of exposed names), the boundary of each server ([`trust`](super::ServerConfig::trust),
+    /// [`tier`](super::ServerConfig::tier)), brakes. Bind it before the first call.
+    pub fn set_waist(&mut self, waist: Waist) {
+        self.calls.set_waist(waist);
+    }
+
+    /// The waist that calls pass, if there is one: its records, its halts.
+    pub fn waist_mut(&mut self) -> Option<&mut Waist> {
+        self.calls.waist_mut()
+    }
+
+    /// Bytes of open calls, of questions, of kept rests, and of results that were not taken out.
+    #[must_use]
+    pub fn call_bytes(&self) -> usize {
+        self.calls.retained_bytes()
     }
 
     /// A page of the rest of a result.

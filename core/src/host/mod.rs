@@ -23,6 +23,7 @@ pub mod link;
 mod machine;
 mod manager;
 mod mask;
+mod message;
 mod pattern;
 pub mod policy;
 mod provenance;

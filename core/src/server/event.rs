@@ -45,7 +45,7 @@ impl Principal {
     }
 
     /// As [`name`](Self::name), shared.
-    pub(super) fn shared(&self) -> Option<Arc<str>> {
+    pub(crate) fn shared(&self) -> Option<Arc<str>> {
         self.0.clone()
     }
 

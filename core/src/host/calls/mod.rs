@@ -1,201 +1,158 @@
 //! Calls, from the moment they are asked for to their one end.
+//!
+//! ```text
+//! begin ─→ decided ─ call ─→ released ─→ server can be called ─→ sent ─→ outcome ─→ finished
+//!            │  │               ↑            │       ↑             │ ↑
+//!            │  └ ask ─→ asked ─┘ answer     └ wait ─┘ settled     └ input asked for, resumed
+//!            └ deny ─→ finished
+//! ```
+//!
+//! - [`begin`]: which tool is meant, and what can be turned away at once.
+//! - [`ask`]: the decision, and the questions that come of it. Nothing of a call reaches its server, and no server is
+//!   woken for it, before it is released.
+//! - [`send`]: a released call finds its server, within its own time.
+//! - [`finish`]: outcomes, and every other end.
+//! - [`own`]: the tools of the host's own.
 
+mod ask;
+mod begin;
+mod finish;
+mod out;
+mod own;
+mod reach;
+mod request;
+mod send;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::time::Duration;
 
-use super::Provenance;
-use super::catalog::Registry;
-use super::config::HostConfig;
-use super::event::{CallHandle, ClientHandle, Effect, Event};
-use super::link::Status;
-use super::policy::{Answer, ApprovalHandle, Grants};
-use super::results::{Page, PageFault, PageHandle};
-use crate::client::{InputAnswers, Outcome, Progress};
-use crate::error::{ApiError, ConfigError};
-use crate::jsonrpc::RawJson;
+use self::ask::Asked;
+use self::out::Out;
+pub(super) use self::reach::{Reach, Way};
+pub use self::request::{CallRefused, CallRequest, Target};
+use self::table::Table;
+use super::catalog::Exposure;
+use super::config::{CallTimeouts, HostConfig, Replay};
+use super::event::{Effect, Event};
+use super::mask::Mask;
+use super::policy::{ApprovalHandle, Approvals, Grants, Policy, ServerPolicy, Turn};
+use super::results::{Page, PageFault, PageHandle, Pages, ResultCap};
+use crate::error::ConfigError;
 use crate::server::Principal;
-use crate::time::Instant;
-
-/// What a call is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The tool that is told a model under this name, one of the host's own among them.
-    Exposed(Arc<str>),
-    /// A tool of a server, by the server's own name for it.
-    Tool(Provenance),
-}
-
-/// A call that somebody wants made.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct CallRequest {
-    /// What its caller calls it: told in questions and records.
-    pub id: Arc<str>,
-    /// Who wants it: only they are given the rest of its result.
-    pub owner: Principal,
-    /// Which tool.
-    pub target: Target,
-    /// With what: an object. `None` is sent as none.
-    pub arguments: Option<RawJson>,
-    /// The embedder's own guard refuses it.
-    pub guard_refuses: bool,
-    /// Somebody, of what kind of helper, on whose behalf a model calls: such a call is unknown unless the server's
-    /// `sub_agents` name the kind.
-    pub sub_agent: Option<Arc<str>>,
-}
-
-impl CallRequest {
-    /// A call of the tool of that exposed name.
-    #[must_use]
-    pub fn new(id: impl Into<Arc<str>>, target: Target, arguments: Option<RawJson>) -> Self {
-        Self {
-            id: id.into(),
-            owner: Principal::anonymous(),
-            target,
-            arguments,
-            guard_refuses: false,
-            sub_agent: None,
-        }
-    }
-}
-
-/// A call was not accepted; nothing came of it.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum CallRefused {
-    /// There is no such tool, or it is not offered: no difference is told.
-    UnknownTool,
-    /// The arguments are no object.
-    BadArguments,
-    /// So many calls are open already (`max_calls`); wait for one to end.
-    TooMany(usize),
-    /// The arguments of all open calls would have more bytes than that (`max_call_bytes`).
-    TooLarge(usize),
-    /// The host is closed.
-    Closed,
-}
-
-impl core::fmt::Display for CallRefused {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::UnknownTool => f.write_str("there is no such tool; look at what is offered"),
-            Self::BadArguments => f.write_str("the arguments are no object"),
-            Self::TooMany(limit) => {
-                write!(f, "{limit} calls are open already (max_calls); wait for one to end")
-            }
-            Self::TooLarge(limit) => {
-                write!(f, "open calls may hold {limit} bytes of arguments in all (max_call_bytes)")
-            }
-            Self::Closed => f.write_str("the host is closed"),
-        }
-    }
-}
-
-impl core::error::Error for CallRefused {}
-
-/// How a server can be reached, as the calls see it.
-pub(super) enum Way {
-    /// By this connection.
-    Go(ClientHandle),
-    /// Not yet: [`Calls::settled`] tells.
-    Wait,
-    /// Not at all.
-    Refuse {
-        /// The server's status.
-        status: Status,
-        /// Its last error; may be empty.
-        error: String,
-    },
-}
-
-/// What the calls need of the servers.
-pub(super) trait Reach {
-    /// What is offered now.
-    fn registry(&self) -> &Registry;
-    /// How a server can be reached. May start an attempt.
-    fn way(&mut self, server: &str) -> Way;
-    /// A call's connection was lost.
-    fn lost(&mut self, client: ClientHandle, now: Instant);
-    /// The kinds of helper that may use a server's tools.
-    fn sub_agents(&self, server: &str) -> &[String];
-}
+use crate::time::{Instant, Monotonic, earliest};
+use crate::waist::{Tier, Trust, Waist};
 
 /// The open calls. Each that was accepted ends in exactly one [`Event::Finished`].
 #[derive(Debug)]
-pub(super) struct Calls {}
+pub(super) struct Calls {
+    policy: Policy,
+    cap: ResultCap,
+    mask: Mask,
+    timeouts: CallTimeouts,
+    replay: Replay,
+    exposure: Exposure,
+    /// How long a call waits for input that its server asked for.
+    park: Duration,
+    max_calls: usize,
+    max_call_bytes: usize,
+    /// How far the servers are trusted, and behind which boundary they run, for the waist.
+    contained: BTreeMap<Arc<str>, (Trust, Option<Tier>)>,
+    waist: Option<Box<Waist>>,
+    clock: Monotonic,
+    plan_mode: bool,
+    approver: bool,
+    closed: bool,
+    turn: Turn,
+    grants: Grants,
+    approvals: Approvals,
+    questions: BTreeMap<ApprovalHandle, Asked>,
+    pages: Pages,
+    table: Table,
+    out: Out,
+}
 
-#[expect(unused_variables, clippy::todo, reason = "the seam")]
 impl Calls {
     pub(super) fn new(config: &HostConfig) -> Result<Self, ConfigError> {
-        todo!()
+        let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        for (field, max, got) in
+            [("max_calls", 1 << 20, config.max_calls), ("max_call_bytes", 1 << 40, config.max_call_bytes)]
+        {
+            if got == 0 || number(got) > max {
+                return Err(ConfigError { field, min: 1, max, got: number(got) });
+            }
+        }
+        config.results.check()?;
+        if config.timeouts.check().is_err() {
+            return Err(ConfigError { field: "timeouts", min: 1, max: u64::MAX, got: 0 });
+        }
+        let mut policy = config.policy.clone();
+        for (name, server) in &config.servers {
+            let of = ServerPolicy { mode: server.mode, trust_annotations: server.trust_annotations };
+            policy.servers.insert(String::from(&**name), of);
+        }
+        let contained = config.servers.iter();
+        Ok(Self {
+            policy,
+            cap: config.results.clone(),
+            mask: config.mask.clone(),
+            timeouts: config.timeouts.clone(),
+            replay: config.replay,
+            exposure: config.exposure.clone(),
+            park: config.approvals.expiry,
+            max_calls: config.max_calls,
+            max_call_bytes: config.max_call_bytes,
+            contained: contained.map(|(name, server)| (name.clone(), (server.trust, server.tier))).collect(),
+            waist: None,
+            clock: Monotonic::new(Instant::ZERO),
+            plan_mode: false,
+            approver: false,
+            closed: false,
+            turn: Turn::default(),
+            grants: Grants::default(),
+            approvals: Approvals::new(config.approvals.clone())?,
+            questions: BTreeMap::new(),
+            pages: Pages::new(config.pages.clone())?,
+            table: Table::default(),
+            out: Out::default(),
+        })
     }
-    /// A call, decided at once: made, asked about, or denied. Denied ones end in an event as well.
-    pub(super) fn begin(
-        &mut self,
-        request: CallRequest,
-        reach: &mut impl Reach,
-        now: Instant,
-    ) -> Result<CallHandle, CallRefused> {
-        todo!()
+
+    /// Calls pass this waist from now on, after they were let through and before they wake a server.
+    pub(super) fn set_waist(&mut self, waist: Waist) {
+        self.waist = Some(Box::new(waist));
     }
-    /// False: the question is not open.
-    pub(super) fn answer(
-        &mut self,
-        approval: ApprovalHandle,
-        answer: Answer,
-        reach: &mut impl Reach,
-        now: Instant,
-    ) -> bool {
-        todo!()
+
+    pub(super) fn waist_mut(&mut self) -> Option<&mut Waist> {
+        self.waist.as_deref_mut()
     }
-    pub(super) fn resume(
-        &mut self,
-        call: CallHandle,
-        answers: InputAnswers,
-        reach: &mut impl Reach,
-        now: Instant,
-    ) -> bool {
-        todo!()
-    }
-    /// False: it is over.
-    pub(super) fn cancel(&mut self, call: CallHandle, now: Instant) -> bool {
-        todo!()
-    }
-    /// A server can be reached now, or cannot for good: its waiting calls go on.
-    pub(super) fn settled(&mut self, server: &str, reach: &mut impl Reach, now: Instant) {
-        todo!()
-    }
-    pub(super) fn handle_outcome(
-        &mut self,
-        call: CallHandle,
-        outcome: Result<Outcome, ApiError>,
-        reach: &mut impl Reach,
-        now: Instant,
-    ) {
-        todo!()
-    }
-    pub(super) fn handle_progress(&mut self, call: CallHandle, progress: Progress, now: Instant) {
-        todo!()
-    }
+
     pub(super) fn begin_turn(&mut self) {
-        todo!()
+        self.turn.begin();
     }
-    pub(super) fn set_plan_mode(&mut self, on: bool) {
-        todo!()
+
+    /// Lets no question go that is open.
+    pub(super) const fn set_plan_mode(&mut self, on: bool) {
+        self.plan_mode = on;
     }
-    /// Whether there is somebody to ask. Withdrawing it denies what waits.
-    pub(super) fn set_approver(&mut self, there: bool, now: Instant) {
-        todo!()
+
+    pub(super) const fn set_skip_prompts(&mut self, on: bool) {
+        self.policy.skip_prompts = on;
     }
-    pub(super) fn set_skip_prompts(&mut self, on: bool) {
-        todo!()
+
+    pub(super) const fn grants(&self) -> &Grants {
+        &self.grants
     }
-    pub(super) fn grants(&self) -> &Grants {
-        todo!()
+
+    pub(super) const fn grants_mut(&mut self) -> &mut Grants {
+        &mut self.grants
     }
-    pub(super) fn grants_mut(&mut self) -> &mut Grants {
-        todo!()
-    }
+
     pub(super) fn page(
         &mut self,
         owner: &Principal,
@@ -203,26 +160,42 @@ impl Calls {
         offset: Option<usize>,
         now: Instant,
     ) -> Result<Page<'_>, PageFault> {
-        todo!()
+        let now = self.clock.advance(now);
+        self.pages.page(owner, handle, offset, now)
     }
-    /// Every open call ends as cancelled; none is accepted any more.
-    pub(super) fn close(&mut self, now: Instant) {
-        todo!()
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.expire_questions(now);
+        while let Some(call) = self.table.due(now) {
+            self.time_out(call, now);
+        }
+        self.pages.handle_timeout(now);
     }
-    pub(super) fn handle_timeout(&mut self, reach: &mut impl Reach, now: Instant) {
-        todo!()
-    }
+
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        todo!()
+        let calls = earliest(self.table.next_deadline(), self.approvals.poll_timeout());
+        earliest(calls, self.pages.poll_timeout())
     }
+
     pub(super) fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        let event = self.out.poll_event();
+        event.or_else(|| self.poll_question()).or_else(|| self.out.poll_progress())
     }
+
     pub(super) fn poll_effect(&mut self) -> Option<Effect> {
-        todo!()
+        self.out.poll_effect()
     }
-    /// Bytes that open calls, questions and kept rests hold.
+
+    /// Bytes that open calls, questions, kept rests and what was not taken out hold.
     pub(super) fn retained_bytes(&self) -> usize {
-        todo!()
+        let all = [
+            self.table.bytes(),
+            self.table.input_bytes(),
+            self.approvals.bytes(),
+            self.pages.bytes(),
+            self.out.bytes(),
+        ];
+        all.into_iter().fold(0, usize::saturating_add)
     }
 }

@@ -1,0 +1,1 @@
+//! Calls against a made-up reach.
