@@ -8,7 +8,8 @@ use super::registry::{Offered, Registry};
 use crate::jsonrpc::{ObjectWriter, RawJson};
 
 /// The tools as a model is told of them, as `exposed` says: each one, sorted by exposed name, or the three that stand for
-/// all of them. An array of `Tool` objects with exposed names, empty where there is none to tell.
+/// all of them; and the one that shows more of a long result. An array of `Tool` objects with exposed names, empty where
+/// there is none to tell.
 ///
 /// The same registry gives the same bytes. Output schemas are left out: they cost, and no model is asked to keep them;
 /// `mcp_inspect` and [`Definition`](super::Definition) show them. Annotations are the server's own word. O(bytes).
@@ -22,15 +23,15 @@ pub fn tools_listing(registry: &Registry, exposed: Exposed) -> RawJson {
             out.push(b',');
         }
     };
-    if exposed.lazy {
-        for tool in MetaTool::ALL {
+    let one_by_one = registry.offered().filter(|_| !exposed.lazy);
+    for (name, offered) in one_by_one {
+        next(&mut out);
+        write_tool(&mut out, name, offered);
+    }
+    if exposed.lazy || exposed.told > 0 {
+        for tool in MetaTool::told(exposed.lazy) {
             next(&mut out);
             out.extend_from_slice(tool.definition(registry).as_bytes());
-        }
-    } else {
-        for (name, offered) in registry.offered() {
-            next(&mut out);
-            write_tool(&mut out, name, offered);
         }
     }
     out.push(b']');
@@ -65,7 +66,7 @@ fn write_tool(out: &mut Vec<u8>, name: &str, offered: &Offered) {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
+    use alloc::{format, vec};
 
     use super::*;
     use crate::host::Mask;
@@ -103,17 +104,19 @@ mod tests {
             r#"{"name":"mcp__b__x","description":"The tool \"x\" of the MCP server \"b\".","#,
             r#""inputSchema":{"type":"object","properties":{}}},"#,
             r#"{"name":"mcp__b__y","title":"Y","description":"The tool \"y\" of the MCP server \"b\".","#,
-            r#""inputSchema":{"type":"object"}}]"#,
+            r#""inputSchema":{"type":"object"}},"#,
         );
+        let more = MetaTool::More.definition(&registry);
         let eager = told(&registry, ExposureMode::Eager);
-        assert_eq!(eager.as_str(), expected);
+        assert_eq!(eager.as_str(), format!("{expected}{}]", more.as_str()));
         assert!(RawJson::parse_str(eager.as_str()).is_ok());
 
         let lazy = told(&registry, ExposureMode::Lazy);
         let lazy = RawJson::parse_str(lazy.as_str()).expect("an array");
         let names: Vec<_> = lazy.view().elements().map(|tool| tool.get("name").unwrap().as_bytes()).collect();
-        let three: Vec<&[u8]> = vec![br#""mcp_list""#, br#""mcp_inspect""#, br#""mcp_call""#];
-        assert_eq!(names, three);
+        let four: Vec<&[u8]> =
+            vec![br#""mcp_list""#, br#""mcp_inspect""#, br#""mcp_call""#, br#""mcp_more""#];
+        assert_eq!(names, four);
     }
 
     #[test]
