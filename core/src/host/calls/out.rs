@@ -80,15 +80,15 @@ impl Out {
             Effect::Resume { from, .. } => from.retained_len(),
             Effect::Open { .. } | Effect::Shut { .. } | Effect::Cancel { .. } => 0,
         });
-        let events = self.events.iter().map(|event| match event {
-            Event::Finished { end, .. } => match &end.outcome {
-                CallOutcome::Completed(result) | CallOutcome::ToolError(result) => {
-                    result.presented.text.len().saturating_add(raw(&result.raw))
-                }
-                _ => 0,
-            },
-            Event::InputRequired { input, .. } => input.retained_len(),
-            _ => 0,
+        let events = self.events.iter().map(|event| {
+            if let Event::InputRequired { input, .. } = event {
+                return input.retained_len();
+            }
+            let Event::Finished { end, .. } = event else { return 0 };
+            let (CallOutcome::Completed(result) | CallOutcome::ToolError(result)) = &end.outcome else {
+                return 0;
+            };
+            result.presented.text.len().saturating_add(raw(&result.raw))
         });
         effects.chain(events).fold(0, usize::saturating_add)
     }

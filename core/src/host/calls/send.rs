@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::table::{Open, State, Step};
 use super::{Calls, Reach, Way};
 use crate::client::{InputAnswers, RequestOptions, params};
+use crate::host::config::Replay;
 use crate::host::event::{CallHandle, CallOutcome, ClientHandle, Denial, Effect, RequestKey};
 use crate::host::policy::NotReleased;
 use crate::mcp::Method;
@@ -104,17 +105,14 @@ impl Calls {
             self.time_out(call, now);
             return false;
         }
-        match core::mem::replace(&mut open.state, State::Deciding) {
-            State::Parked { input, left } => {
-                self.table.set_deadline(call, Some(now.saturating_add(left)));
-                self.proceed(call, Step::Resume(input, answers), reach, now);
-                true
-            }
-            other => {
-                open.state = other;
-                false
-            }
+        if !matches!(open.state, State::Parked { .. }) {
+            return false;
         }
+        if let State::Parked { input, left } = core::mem::replace(&mut open.state, State::Deciding) {
+            self.table.set_deadline(call, Some(now.saturating_add(left)));
+            self.proceed(call, Step::Resume(input, answers), reach, now);
+        }
+        true
     }
 
     /// A call's connection was lost. It is made again only if nothing of it had left, and only where that is wanted.
@@ -127,7 +125,7 @@ impl Calls {
     ) {
         reach.lost(client, now);
         let Some(open) = self.table.get_mut(call) else { return };
-        if self.replay == crate::host::Replay::UnsentOnly && first && !maybe_ran && !open.replayed {
+        if self.replay == Replay::UnsentOnly && first && !maybe_ran && !open.replayed {
             (open.replayed, open.state) = (true, State::Deciding);
             return self.proceed(call, Step::Call, reach, now);
         }

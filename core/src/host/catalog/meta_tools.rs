@@ -107,10 +107,11 @@ impl MetaTool {
         };
         RawJson::object(|w| {
             w.string("name", self.as_str());
-            match self {
-                Self::More => w.string("description", what),
-                _ => w.string("description", &format!("{what} Servers: {servers}.")),
-            };
+            if self == Self::More {
+                w.string("description", what);
+            } else {
+                w.string("description", &format!("{what} Servers: {servers}."));
+            }
             w.object("inputSchema", |w| {
                 w.string("type", "object");
                 w.object("properties", |w| {
