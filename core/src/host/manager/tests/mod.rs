@@ -70,7 +70,7 @@ impl World {
         for server in servers {
             world.connect(server, &["t"]);
         }
-        world.told();
+        (world.told(), world.settled());
         world
     }
 
@@ -102,8 +102,6 @@ impl World {
         while let Some(event) = self.manager.poll_event() {
             self.events.push(said(&event));
         }
-        let due = self.manager.poll_timeout();
-        assert!(due.is_none_or(|due| due > self.now), "due {due:?} at {:?}", self.now);
     }
 
     fn client(&self, server: &str) -> ClientHandle {
@@ -197,6 +195,8 @@ impl World {
         self.now = self.now.saturating_add(Duration::from_millis(millis));
         self.manager.handle_timeout(self.now);
         self.drain();
+        let due = self.manager.poll_timeout();
+        assert!(due.is_none_or(|due| due > self.now), "due {due:?} at {:?}", self.now);
     }
 
     fn begin_turn(&mut self) {
