@@ -1,7 +1,7 @@
 //! A server's listing: read page by page, judged, offered.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -71,7 +71,7 @@ impl Slot {
                 Step::Done(listed) => heard(listed),
             },
             Err(ApiError::WrongEra { .. }) => Heard::Pages(Vec::new(), None),
-            Err(error) => Heard::Failed(Vec::new(), Failure::Other(format!("{error}"))),
+            Err(error) => Heard::Failed(Vec::new(), Failure::Other(error.to_string())),
         };
         client.run = None;
         if client.stage == Stage::Listing {
@@ -211,10 +211,12 @@ fn heard(listed: Listed) -> Heard {
         Some(Cut::Items(limit)) => Some(format!("it has more than {limit} items (max_items)")),
         Some(Cut::Bytes(limit)) => Some(format!("it has more than {limit} bytes (max_list_bytes)")),
         Some(Cut::Failed(outcome)) => {
-            let failure = match &outcome {
-                Outcome::TimedOut { .. } => Failure::Late,
-                Outcome::Error(_) => Failure::Refused(why_not(&outcome)),
-                _ => Failure::Other(why_not(&outcome)),
+            let failure = if matches!(outcome, Outcome::TimedOut { .. }) {
+                Failure::Late
+            } else if matches!(outcome, Outcome::Error(_)) {
+                Failure::Refused(why_not(&outcome))
+            } else {
+                Failure::Other(why_not(&outcome))
             };
             return Heard::Failed(listed.pages, failure);
         }

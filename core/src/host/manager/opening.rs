@@ -77,15 +77,14 @@ impl Slot {
             return;
         }
         shared.events.push_back(Event::Status { server: self.name.clone(), status });
-        match status {
-            Status::Connected => self.warned = false,
-            Status::Failed | Status::Unavailable if !self.warned && !shared.closed => {
-                self.warned = true;
-                let error = self.error.clone().unwrap_or_default();
-                let warning = Warning::ServerFailed { server: self.name.clone(), error };
-                shared.events.push_back(Event::Warning(warning));
-            }
-            _ => {}
+        let fails = matches!(status, Status::Failed | Status::Unavailable);
+        if status == Status::Connected {
+            self.warned = false;
+        } else if fails && !self.warned && !shared.closed {
+            self.warned = true;
+            let error = self.error.clone().unwrap_or_default();
+            let warning = Warning::ServerFailed { server: self.name.clone(), error };
+            shared.events.push_back(Event::Warning(warning));
         }
     }
 

@@ -161,10 +161,8 @@ impl Slot {
         config: &HostConfig,
     ) -> Result<Self, ConfigError> {
         let link = Reconnect::new(config.reconnect.clone(), config.enabled && server.enabled)?;
-        let mut settings = ListingSettings::default();
-        settings.mode = server.mode;
-        settings.filter = server.filter.clone();
-        settings.limits = config.definitions.clone();
+        let (filter, limits) = (server.filter.clone(), config.definitions.clone());
+        let settings = ListingSettings { mode: server.mode, filter, limits };
         let verdict = match &server.start {
             Start::Remembered(verdict) => Some(verdict.clone()),
             Start::Unknown | Start::Pinned(_) => None,

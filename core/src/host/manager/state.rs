@@ -59,12 +59,12 @@ pub(super) fn shown(mask: &Mask, text: &str) -> String {
 
 /// Why a connection ended, with what its server said of it.
 pub(super) fn why_closed(reason: &CloseReason) -> String {
-    match reason {
-        CloseReason::Refused { error, .. } if !error.message.is_empty() => {
-            format!("{reason}: {}", error.message)
-        }
-        reason => reason.to_string(),
+    if let CloseReason::Refused { error, .. } = reason
+        && !error.message.is_empty()
+    {
+        return format!("{reason}: {}", error.message);
     }
+    reason.to_string()
 }
 
 /// How a request ended that did not end well.

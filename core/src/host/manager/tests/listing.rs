@@ -7,7 +7,7 @@ use crate::host::policy::ServerMode;
 
 const LISTED: &str = "a connected";
 
-fn timed_out() -> Result<Outcome, ApiError> {
+fn timed_out() -> Ended {
     let which = Deadline::Absolute;
     Ok(Outcome::TimedOut { which, limit: Duration::from_secs(15), mistyped_reply: false })
 }
@@ -72,7 +72,7 @@ fn entries_of_a_filter_that_name_nothing_are_told_once() {
 #[test]
 fn a_server_that_cannot_list_is_connected_with_its_error() {
     // H-101
-    let cases: [(Result<Outcome, ApiError>, &str); 5] = [
+    let cases: [(Ended, &str); 5] = [
         (error(-32603, "b\u{7}oom"), "error -32603: b\\u{7}oom"),
         (
             Ok(Outcome::TooLarge { len: 99, limit: 9 }),
@@ -173,7 +173,7 @@ fn a_connection_that_ends_while_it_is_listed_was_not_opened() {
 
 #[test]
 fn a_listing_that_is_cut_is_told_with_the_bound() {
-    let cases: [(fn(&mut HostConfig), &str); 4] = [
+    let cases: [(Set, &str); 4] = [
         (|config| config.limits.max_pages = 1, "it has more than 1 pages (max_pages)"),
         (|config| config.limits.max_items = 2, "it has more than 2 items (max_items)"),
         (|config| config.limits.max_list_bytes = 9, "it has more than 9 bytes (max_list_bytes)"),

@@ -19,7 +19,7 @@ use crate::host::config::{RefreshMode, ServerConfig};
 use crate::host::event::RequestKey;
 use crate::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
-use crate::mcp::{Era, Method, Revision};
+use crate::mcp::{Method, Revision};
 
 /// A request that waits for its outcome.
 struct Asked {
@@ -41,6 +41,11 @@ struct World {
     asked: Vec<Asked>,
     events: Vec<String>,
 }
+
+type Ended = Result<Outcome, ApiError>;
+
+/// A change of the settings, for a table.
+type Set = fn(&mut HostConfig);
 
 const LIST_CHANGED: &str = r#"{"tools":{"listChanged":true}}"#;
 
@@ -70,7 +75,7 @@ impl World {
         for server in servers {
             world.connect(server, &["t"]);
         }
-        (world.told(), world.settled());
+        let _ = (world.told(), world.settled());
         world
     }
 
@@ -262,7 +267,7 @@ fn page(tools: &[&str]) -> String {
     format!(r#"{{"tools":[{}]}}"#, tools.collect::<Vec<_>>().join(","))
 }
 
-fn error(code: i64, message: &str) -> Result<Outcome, ApiError> {
+fn error(code: i64, message: &str) -> Ended {
     Ok(Outcome::Error(ErrorObject::new(code, message)))
 }
 

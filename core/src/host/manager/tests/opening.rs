@@ -230,7 +230,7 @@ fn closing_shuts_everything_and_nothing_is_opened_any_more() {
     assert_eq!(world.opens(), ["a", "b", "c"]);
     let b = world.client("b");
     assert_eq!(world.way("b"), "wait");
-    (world.told(), world.settled());
+    let _ = (world.told(), world.settled());
     world.manager.close(world.now);
     world.drain();
     assert_eq!(world.opens(), [""; 0]);

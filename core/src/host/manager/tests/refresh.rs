@@ -29,7 +29,7 @@ impl World {
         self.asked.iter().find(|asked| asked.key == key)
     }
 
-    fn end_listen(&mut self, server: &str, outcome: Result<Outcome, ApiError>) {
+    fn end_listen(&mut self, server: &str, outcome: Ended) {
         let client = self.client(server);
         let before = self.asked.len();
         self.asked.retain(|asked| asked.key != RequestKey::Listen(client));
@@ -153,7 +153,8 @@ fn a_refresh_that_fails_keeps_the_tools_and_the_error() {
     // H-209, H-104
     let limit = Duration::from_secs(30);
     let late = || Ok(Outcome::TimedOut { which: Deadline::Absolute, limit, mistyped_reply: false });
-    let failures: [(fn() -> Result<Outcome, ApiError>, &str); 2] = [
+    type Failure = (fn() -> Ended, &'static str);
+    let failures: [Failure; 2] = [
         (|| error(-32603, "no"), "its tools could not be listed: error -32603: no"),
         (
             || Err(ApiError::TooManyInFlight { limit: 1 }),
