@@ -16,7 +16,7 @@ fn both_eras(scenario: impl Fn(Client, Era)) {
 
 #[test]
 fn a_cancel_ends_the_request_at_once_and_names_it() {
-    // P-123 P-286 P-285 P-291 P-200 P-476
+    // P-123 P-286 P-285 P-291 P-200 P-476 H-074
     both_eras(|mut client, era| {
         client.link.server_mut().on("tools/call", |_, _| {});
         let call = client.call();
@@ -104,7 +104,7 @@ fn late_response_after_cancel_is_counted_and_dropped() {
 
 #[test]
 fn a_second_answer_is_counted_and_dropped() {
-    // P-294
+    // P-294 H-197
     on_both_links(|on| {
         let mut client = Client::legacy(on);
         client.link.server_mut().on("tools/call", |request, out| {
@@ -122,7 +122,7 @@ fn a_second_answer_is_counted_and_dropped() {
 
 #[test]
 fn an_answer_to_what_was_never_asked_is_a_violation() {
-    // P-007
+    // P-007 H-197
     both_eras(|mut client, _| {
         for id in [json!(4711), json!(0), json!(-1), json!("x"), json!(1.5)] {
             client.push(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
@@ -139,7 +139,7 @@ fn an_answer_to_what_was_never_asked_is_a_violation() {
 
 #[test]
 fn close_gives_up_what_is_open_and_tells_the_server() {
-    // P-291 P-123
+    // P-291 P-123 H-203
     both_eras(|mut client, era| {
         client.link.server_mut().on("tools/call", |_, _| {});
         let calls = [client.call(), client.call()];
@@ -165,14 +165,19 @@ fn close_gives_up_what_is_open_and_tells_the_server() {
 
 #[test]
 fn the_end_of_the_servers_output_loses_what_is_open() {
-    // P-090
+    // P-090 H-198
     for modern in [false, true] {
         let mut client = if modern { Client::modern(On::Line) } else { Client::legacy(On::Line) };
         client.link.server_mut().on("tools/call", |_, out| out.close());
-        let call = client.call();
+        let calls = [client.call(), client.call()];
         assert_eq!(client.until_closed(), CloseReason::Eof);
-        assert_eq!(client.outcome(call), Some(Outcome::Lost { maybe_ran: true }));
+        for call in calls {
+            assert_eq!(client.outcome(call), Some(Outcome::Lost { maybe_ran: true }));
+        }
+        let [call, _] = calls;
         assert_eq!(client.link.cancel(call, None), Err(ApiError::UnknownRequest));
+        let later = client.link.request(Method::ToolsList, None, &RequestOptions::default());
+        assert_eq!(later, Err(ApiError::Closed), "a later one fails at once");
     }
 }
 

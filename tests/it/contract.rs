@@ -196,6 +196,7 @@ fn the_end_of_time_is_an_instant_like_any_other() {
 
 #[test]
 fn after_the_end_nothing_matters() {
+    // H-203
     let mut machine = ready();
     machine.handle_eof(at(5));
     machine.handle_eof(at(5));

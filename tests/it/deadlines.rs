@@ -35,7 +35,7 @@ fn assert_called_off(client: &mut Client, era: Era, method: &str) {
 
 #[test]
 fn a_silent_request_ends_after_the_idle_time_and_is_called_off() {
-    // P-091 P-092 P-095 P-123 P-252 P-476
+    // P-091 P-092 P-095 P-123 P-252 P-476 H-073 H-074
     both_eras(|mut client, era| {
         client.link.server_mut().on("tools/call", |_, _| {});
         let start = client.elapsed_ms();

@@ -126,6 +126,26 @@ fn each_kind_of_junk_is_one_violation_and_the_stream_goes_on() {
 }
 
 #[test]
+fn a_call_whose_answer_is_junk_ends_by_its_own_deadline() {
+    // H-201
+    let mut client = legacy(Server::legacy("2025-11-25"));
+    client.link.server_mut().on("tools/call", |request, out| match request["params"]["name"].as_str() {
+        Some("broken") => out.raw("{\"jsonrpc\":\"2.0\",\n"),
+        _ => out.after(Duration::from_secs(20)).result(request, json!({"content": []})),
+    });
+    let call = |client: &mut Client, name: &str| {
+        client.request(sanswire::mcp::Method::ToolsCall, Some(&json!({"name": name}).to_string()))
+    };
+    let (broken, other) = (call(&mut client, "broken"), call(&mut client, "slow"));
+    client.complete(other);
+    assert_eq!(client.outcome(broken), None, "nobody can tell whose line it was");
+    let outcome = client.finish(broken);
+    assert!(matches!(outcome, Outcome::TimedOut { .. }), "{outcome:?}");
+    assert_eq!((client.elapsed_ms() / 1000, client.violations().len()), (30, 1));
+    client.still_works();
+}
+
+#[test]
 fn a_malformed_request_is_refused_under_its_id() {
     // P-008 P-007
     let mut client = legacy(Server::legacy("2025-11-25"));
@@ -220,6 +240,7 @@ fn an_over_long_line_is_skipped_however_it_arrives() {
 
 #[test]
 fn nothing_depends_on_how_the_stream_was_cut() {
+    // H-204
     // Golden rule 3.
     let run = |pieces: Pieces, seed: u64| {
         let server = Server::legacy("2025-11-25").with("initialize", |request, out| {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sanswire::client::{RequestOptions, Verdict};
 use sanswire::error::{ApiError, CloseReason, Violation};
 use sanswire::mcp::{Era, Method, Revision};
-use sanswire_tests::client::{Client, on_both_links, remembering};
-use sanswire_tests::peer::{Server, initialize_result};
+use sanswire_tests::client::{Client, config, on_both_links, remembering};
+use sanswire_tests::peer::{Server, echo_tool, initialize_result};
 use serde_json::json;
 
 fn legacy() -> sanswire::client::Config {
@@ -15,7 +15,7 @@ fn legacy() -> sanswire::client::Config {
 
 #[test]
 fn every_legacy_version_is_accepted_from_the_answer() {
-    // P-078 P-079 P-088
+    // P-078 P-079 P-088 H-202
     on_both_links(|on| {
         for revision in Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Legacy) {
             let mut client = Client::start(on, legacy(), Server::legacy(revision.as_str()));
@@ -29,7 +29,7 @@ fn every_legacy_version_is_accepted_from_the_answer() {
 
 #[test]
 fn the_opening_is_initialize_then_initialized_then_requests() {
-    // P-076 P-077 P-085 P-001 P-003
+    // P-076 P-077 P-085 P-001 P-003 H-202
     on_both_links(|on| {
         let mut client = Client::legacy(on);
         client.still_works();
@@ -43,6 +43,27 @@ fn the_opening_is_initialize_then_initialized_then_requests() {
         assert_eq!(members, ["capabilities", "clientInfo", "protocolVersion"]);
         let initialized = client.last("notifications/initialized").message;
         assert_eq!(initialized, json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    });
+}
+
+#[test]
+fn a_server_that_knows_three_methods_is_enough() {
+    // H-206
+    on_both_links(|on| {
+        let init = json!({
+            "protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "s", "version": "0"}
+        });
+        // Whatever else it is sent it says nothing to.
+        let server = Server::mute()
+            .with("initialize", move |request, out| out.result(request, init.clone()))
+            .with("tools/list", |request, out| out.result(request, json!({"tools": [echo_tool()]})))
+            .with("tools/call", |request, out| out.result(request, json!({"content": []})));
+        let mut client = Client::ready(on, config(), server);
+        assert!(client.elapsed_ms() < 3000, "{} ms", client.elapsed_ms());
+        client.still_works();
+        let call = client.call();
+        assert_eq!(client.complete(call), json!({"content": []}));
+        assert!(client.violations().is_empty());
     });
 }
 
@@ -103,7 +124,7 @@ fn nothing_is_asked_before_ready() {
 
 #[test]
 fn initialize_is_never_cancelled() {
-    // P-287 P-090
+    // P-287 P-090 H-074
     on_both_links(|on| {
         let mut client = Client::start(on, legacy(), Server::mute());
         client.wait_ms(100);

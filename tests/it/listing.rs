@@ -57,7 +57,7 @@ fn names(listed: &Listed) -> Vec<String> {
 
 #[test]
 fn cursors_are_followed_whatever_they_look_like() {
-    // P-255 P-256 P-257 P-258
+    // P-255 P-256 P-257 P-258 H-021
     on_both_links(|on| {
         let cursors = ["", " ", "0", "null", "a\"b\\c/é🦀\u{0}\n", "eyJhIjoxfQ=="];
         let mut pages: Vec<Value> = cursors
@@ -94,7 +94,7 @@ fn null_and_absence_end_a_listing() {
 
 #[test]
 fn a_cursor_that_repeats_goes_on_until_a_cap() {
-    // P-256
+    // P-256 H-021
     on_both_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/list", |request, out| {

@@ -206,6 +206,7 @@ fn elicitation_is_unknown_to_revisions_before_it() {
 
 #[test]
 fn dropping_all_answers_nothing_but_pings() {
+    // H-199
     on_both_links(|on| {
         let config = declaring(|config| {
             all(config);

@@ -277,7 +277,7 @@ fn an_unusable_answer_ends_its_own_call_only() {
 
 #[test]
 fn a_request_never_completes_a_call() {
-    // P-022
+    // P-022 H-200
     everywhere(|mut client| {
         client.link.server_mut().on("tools/call", |request, out| {
             out.message(json!({"jsonrpc": "2.0", "id": request["id"], "method": "ping", "result": {}}));
@@ -292,7 +292,7 @@ fn a_request_never_completes_a_call() {
 
 #[test]
 fn many_requests_at_once_each_get_their_own_answer() {
-    // P-007
+    // P-007 H-197
     everywhere(|mut client| {
         client.link.server_mut().on("tools/call", |request, out| {
             let n = request["params"]["arguments"]["n"].as_u64().unwrap();
@@ -313,6 +313,7 @@ fn many_requests_at_once_each_get_their_own_answer() {
 
 #[test]
 fn limits_on_open_requests_and_on_their_size_are_the_callers_error() {
+    // H-196
     on_both_links(|on| {
         let mut config = config();
         config.limits.max_in_flight = 3;

@@ -144,6 +144,7 @@ fn an_empty_array_for_an_object_is_taken_and_told_once() {
 
 #[test]
 fn too_long_an_answer_fails_its_own_call() {
+    // H-196
     on_both_links(|on| {
         let mut config = sanswire_tests::client::config();
         config.limits.max_message_bytes = 8192;

@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_listed_is_fit_to_be_listed() {
-        // P-236, b_43 (server): never null for an absent member
+        // P-236, H-029; b_43 (server): never null for an absent member
         let table = [
             (r#"{"name":"a"}"#, r#"{"name":"a","inputSchema":{"type":"object","properties":{}}}"#),
             (
