@@ -124,6 +124,9 @@ fn a_second_answer_is_counted_and_dropped() {
 fn an_answer_to_what_was_never_asked_is_a_violation() {
     // P-007 H-197
     both_eras(|mut client, _| {
+        client.link.server_mut().on("tools/call", |_, _| {});
+        let call = client.call();
+        client.wait_ms(10);
         for id in [json!(4711), json!(0), json!(-1), json!("x"), json!(1.5)] {
             client.push(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
         }
@@ -133,6 +136,7 @@ fn an_answer_to_what_was_never_asked_is_a_violation() {
         let unknown =
             |told: &Violation| matches!(told, Violation::UnknownResponseId { type_differs: false, .. });
         assert_eq!(told.iter().filter(|told| unknown(told)).count(), 4);
+        assert_eq!(client.outcome(call), None, "none of it is another's");
         client.still_works();
     });
 }

@@ -13,6 +13,7 @@ mod exchanges;
 mod framing;
 mod golden;
 mod handshake;
+mod host_opening;
 mod ids;
 mod input_rounds;
 mod limits;

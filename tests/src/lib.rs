@@ -16,6 +16,8 @@ pub mod chaos;
 pub mod client;
 pub mod client_link;
 pub mod exchange_link;
+pub mod fixture;
+pub mod fleet;
 pub mod line_link;
 pub mod link;
 pub mod pair;

@@ -1,7 +1,8 @@
 //! Many servers behind one policy.
 //!
-//! [`Host`] is all of it as one state machine. Its parts can be used by themselves: each is a function of what it is
-//! given, or a table with a bound. What can be chosen stands in small structs whose defaults are the ones to begin with.
+//! [`Host`] is all of it as one state machine; a [`Fleet`] is a host together with its connections. The parts can be
+//! used by themselves: each is a function of what it is given, or a table with a bound. What can be chosen stands in
+//! small structs whose defaults are the ones to begin with.
 //!
 //! - [`catalog`]: which of a server's tools are let in ([`catalog::ToolFilter`]), what is offered of each
 //!   ([`catalog::Definition`]), what it is called, and which tool a name stands for ([`catalog::Names`]).
@@ -18,6 +19,7 @@ mod calls;
 pub mod catalog;
 mod config;
 mod event;
+mod fleet;
 mod instructions;
 pub mod link;
 mod machine;
@@ -37,6 +39,7 @@ pub use event::{
     CallEnd, CallHandle, CallOutcome, ClientHandle, Denial, Effect, Event, ProtocolFault, RequestKey,
     ToolResult, Warning,
 };
+pub use fleet::{Fleet, FleetEvent, Opening};
 pub use instructions::Instructions;
 pub use machine::Host;
 pub use manager::ServerState;
