@@ -29,6 +29,20 @@ impl DefinitionHash {
         write_members(&mut text, defining.collect());
         Self(Sha256::digest(text).into())
     }
+
+    /// Reads it as it is written: 64 lowercase hexadecimal digits.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut hash = [0; 32];
+        let (pairs, more) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != hash.len() || !more.is_empty() {
+            return None;
+        }
+        for (byte, [high, low]) in hash.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self(hash))
+    }
 }
 
 impl fmt::Display for DefinitionHash {
@@ -61,6 +75,14 @@ impl ArgumentsHash {
 impl fmt::Display for ArgumentsHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_hex(f, &self.0)
+    }
+}
+
+const fn digit(text: u8) -> Option<u8> {
+    match text {
+        b'0'..=b'9' => Some(text - b'0'),
+        b'a'..=b'f' => Some(text - b'a' + 10),
+        _ => None,
     }
 }
 
@@ -123,6 +145,16 @@ mod tests {
             assert_eq!(definition(&whole.replace(from, to)), hash, "{to}");
         }
         assert_eq!(definition(r#"{"name":"t","title":null}"#), definition(r#"{"name":"t"}"#));
+    }
+
+    #[test]
+    fn a_hash_is_read_as_it_is_written() {
+        let hash = DefinitionHash(core::array::from_fn(|n| u8::try_from(n * 8).unwrap_or(255)));
+        let text = hash.to_string();
+        assert_eq!(DefinitionHash::read(&text), Some(hash));
+        let wrong = [&text[1..], "", &format!("{text}0"), &text.replace('f', "F"), &text.replace('0', "g")];
+        assert!(wrong.iter().all(|wrong| DefinitionHash::read(wrong).is_none()));
+        assert_eq!(DefinitionHash::read(&"é".repeat(32)), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Policy {
     pub never_trust_annotations: bool,
     /// Lets pass what would be asked about. For whoever says so explicitly: what is denied stays denied. Default: no.
     pub skip_prompts: bool,
-    /// Whether what was allowed for the session passes while planning too. Default: yes.
+    /// Whether what was allowed before passes while planning too. Default: yes.
     pub plan_mode_honours_grants: bool,
     /// From which identical call in one turn on somebody is asked although it would pass; 0: never. Default: the third.
     pub ask_on_repeat: u32,
@@ -104,7 +104,8 @@ pub struct CallContext<'a> {
     pub plan_mode: bool,
     /// Whether there is somebody to ask, now.
     pub approver: bool,
-    /// Whether the tool, as it is defined now, was allowed for the session.
+    /// Whether the call, of the tool as it is defined now, was allowed before: see
+    /// [`Grants::holds_for`](super::Grants::holds_for).
     pub granted: bool,
     /// Whether the embedder's guard refuses the call.
     pub guard_refuses: bool,
@@ -161,7 +162,7 @@ pub enum Reason {
     SkipPrompts,
     /// There is nobody to ask.
     NoApprover,
-    /// It was allowed for the session.
+    /// It was allowed before, for the session or for longer.
     SessionGrant,
     /// It is to be asked about.
     Prompt,
@@ -203,7 +204,7 @@ impl Reason {
             Self::NoApprover => {
                 "nobody can be asked; allow the server or the tool, or run where somebody can be asked"
             }
-            Self::SessionGrant => "allowed for this session",
+            Self::SessionGrant => "allowed before, for this session or for longer",
             Self::Repeat => "the same call was made before in this turn (ask_on_repeat)",
         }
     }
@@ -271,7 +272,7 @@ pub(super) const STEPS: [Reason; 11] = [
 ///    that it reaches nothing outside: passes, in plan mode as well;
 /// 6. prompts are skipped: passes;
 /// 7. there is nobody to ask: denied;
-/// 8. the tool was allowed for the session: passes;
+/// 8. it was allowed before, for the session or for longer: passes;
 /// 9. somebody is asked.
 ///
 /// What passes is asked about all the same, or denied if there is nobody to ask, where it is the same call too often in

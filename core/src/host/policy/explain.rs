@@ -107,10 +107,10 @@ impl Because {
             Self::Skips(false) => "prompts are not skipped",
             Self::Approver(true) => "there is somebody to ask",
             Self::Approver(false) => "there is nobody to ask",
-            Self::Granted(true) => "the tool, as it is defined now, was allowed before",
-            Self::Granted(false) => "the tool, as it is defined now, was not allowed before",
+            Self::Granted(true) => "the call, of the tool as it is defined now, was allowed before",
+            Self::Granted(false) => "the call, of the tool as it is defined now, was not allowed before",
             Self::GrantWhilePlanning => {
-                "the tool was allowed before, which does not count while planning (plan_mode_honours_grants)"
+                "the call was allowed before, which does not count while planning (plan_mode_honours_grants)"
             }
             Self::NothingElse => "whatever is neither denied nor let pass is asked about",
             Self::Nth { from: 0, .. } => "calls may be repeated (ask_on_repeat is 0)",

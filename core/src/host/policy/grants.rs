@@ -5,7 +5,9 @@ use alloc::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::binding::{ArgumentsHash, DefinitionHash};
+use super::saved::SavedGrants;
 use crate::host::Provenance;
+use crate::jsonrpc::JsonRef;
 
 /// The most tools that are remembered as allowed.
 const MAX_GRANTS: usize = 10_000;
@@ -13,12 +15,14 @@ const MAX_GRANTS: usize = 10_000;
 /// The most different calls that are told apart in one turn.
 const MAX_CALLS: usize = 4096;
 
-/// The tools that were allowed for one session: each as it was defined then.
+/// The tools that were allowed for one session: each as it was defined then. Beside them, what was allowed for longer.
 ///
-/// Kept in memory only. A grant says nothing against a denial, see [`decide`](super::decide). Holds at most 10,000.
+/// Kept in memory only; whoever keeps [`SavedGrants`] puts them in when the session begins. A grant says nothing
+/// against a denial, see [`decide`](super::decide). Holds at most 10,000.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     allowed: BTreeMap<Provenance, DefinitionHash>,
+    saved: SavedGrants,
 }
 
 impl Grants {
@@ -32,7 +36,29 @@ impl Grants {
         true
     }
 
-    /// Whether a tool, as it is defined now, was allowed. One that is defined otherwise loses its grant.
+    /// Whether a call of a tool, as it is defined now, was allowed, for the session or for longer: what
+    /// [`CallContext::granted`](super::CallContext::granted) says.
+    pub fn holds_for(
+        &mut self,
+        tool: &Provenance,
+        definition: DefinitionHash,
+        arguments: Option<JsonRef<'_>>,
+    ) -> bool {
+        self.holds(tool, definition) || self.saved.holds(tool, definition, arguments)
+    }
+
+    /// What was allowed for longer than the session.
+    #[must_use]
+    pub const fn saved(&self) -> &SavedGrants {
+        &self.saved
+    }
+
+    /// The same, to be put in or changed; keeping it is up to whoever does.
+    pub const fn saved_mut(&mut self) -> &mut SavedGrants {
+        &mut self.saved
+    }
+
+    /// Whether a tool, as it is defined now, was allowed for the session. One that is defined otherwise loses its grant.
     pub fn holds(&mut self, tool: &Provenance, definition: DefinitionHash) -> bool {
         match self.allowed.get(tool) {
             Some(allowed) if *allowed == definition => true,
@@ -50,17 +76,17 @@ impl Grants {
         self.allowed.get(tool).copied()
     }
 
-    /// Takes a grant back. False: there was none.
+    /// Takes a grant for the session back. False: there was none.
     pub fn revoke(&mut self, tool: &Provenance) -> bool {
         self.allowed.remove(tool).is_some()
     }
 
-    /// Takes all grants back.
+    /// Takes all grants for the session back.
     pub fn clear(&mut self) {
         self.allowed.clear();
     }
 
-    /// What is allowed, sorted by server and tool.
+    /// What is allowed for the session, sorted by server and tool.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Provenance, DefinitionHash)> {
         self.allowed.iter().map(|(tool, definition)| (tool, *definition))
     }
@@ -140,6 +166,21 @@ mod tests {
         assert!(!grants.holds(&one, ONE), "also when it changes back");
         assert!(grants.holds(&other, ONE));
         assert!(grants.allow(&other, TWO) && !grants.holds(&other, ONE));
+    }
+
+    #[test]
+    fn what_was_allowed_for_longer_counts_beside_the_session() {
+        let mut grants = Grants::default();
+        let (saved, dropped) = SavedGrants::read("s/t(a)\n").unwrap();
+        assert_eq!(dropped, []);
+        *grants.saved_mut() = saved;
+        let (tool, with) = (tool("s", "t"), RawJson::parse_str(r#"{"p":"a"}"#).unwrap());
+        assert!(grants.holds_for(&tool, ONE, Some(with.view())));
+        assert!(!grants.holds_for(&tool, ONE, None) && !grants.holds(&tool, ONE));
+        assert!(grants.allow(&tool, ONE) && grants.holds_for(&tool, ONE, None));
+        grants.clear();
+        assert!(!grants.holds_for(&tool, ONE, None));
+        assert!(grants.holds_for(&tool, TWO, Some(with.view())), "what is saved stays");
     }
 
     #[test]

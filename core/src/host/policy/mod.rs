@@ -2,7 +2,8 @@
 //!
 //! [`decide`] says of a call that it is made, asked about or denied, and why; it is a function of a [`Policy`] and of
 //! what is known of the call, and [`explain`] tells of each step on the way. What has to be asked about becomes a [`Question`] in [`Approvals`], which releases each
-//! call at most once, as it was asked about. What somebody allows for longer goes into [`Grants`].
+//! call at most once, as it was asked about. What somebody allows for longer goes into [`Grants`],
+//! and for longer than a session into [`SavedGrants`].
 //!
 //! Everything here is about the resolved tool ([`Provenance`](crate::host::Provenance)), never about an exposed name
 //! or about another tool that the call came through, and nothing that a model or a server writes can let a call pass
@@ -56,18 +57,24 @@ mod approval;
 mod binding;
 mod decide;
 mod explain;
+mod glob;
+mod grant_line;
 mod grants;
 mod mode;
 mod preview;
 mod question;
 mod rules;
+mod saved;
 
 pub use approval::{ApprovalLimits, Approvals};
 pub use binding::{ArgumentsHash, Binding, DefinitionHash};
 pub use decide::{CallContext, DENIED_KIND, Decision, Hints, Policy, Reason, ServerPolicy, Verdict, decide};
 pub use explain::{Step, explain};
+pub use glob::{ArgumentGlob, GlobFault};
+pub use grant_line::{GrantFault, SavedGrant};
 pub use grants::{Grants, Turn};
 pub use mode::{ServerMode, UnknownMode};
 pub use preview::{PreviewLimits, preview};
 pub use question::{Answer, ApprovalHandle, ApprovalRequest, NotAsked, NotReleased, Question, Released};
 pub use rules::{CallRules, DroppedRule, RuleDecision, RuleKey};
+pub use saved::{DroppedGrant, SavedGrants};
