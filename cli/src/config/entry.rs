@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sanswire::jsonrpc::JsonRef;
 
 use super::access::{Access, odd_members};
+use super::dialects::Client;
 use super::expand::Rules;
 use super::kind::{Kind, Words};
 use crate::json::{member, text};
@@ -32,7 +33,7 @@ pub(crate) struct Entry {
 }
 
 /// Whose file an entry stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// Nobody's.
     BuiltIn,
@@ -40,16 +41,10 @@ pub(crate) enum Origin {
     Own,
     /// Ours, in the project.
     OwnProject,
-    /// Claude Code's, the user's.
-    ClaudeCode,
-    /// Claude Code's, in the project.
-    ClaudeCodeProject,
-    /// Claude Desktop's.
-    ClaudeDesktop,
-    /// Cursor's, the user's.
-    Cursor,
-    /// Cursor's, in the project.
-    CursorProject,
+    /// Another program's, the user's.
+    User(&'static Client),
+    /// Another program's, in the project.
+    Project(&'static Client),
 }
 
 impl Origin {
@@ -59,11 +54,16 @@ impl Origin {
             Self::BuiltIn => "built-in",
             Self::Own => "own",
             Self::OwnProject => "project",
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeCodeProject => "claude-code-project",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Cursor => "cursor",
-            Self::CursorProject => "cursor-project",
+            Self::User(client) => client.name,
+            Self::Project(client) => client.project,
+        }
+    }
+
+    /// Whose it is, for people.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::BuiltIn | Self::Own | Self::OwnProject => "sanswire",
+            Self::User(client) | Self::Project(client) => client.title,
         }
     }
 
@@ -74,16 +74,15 @@ impl Origin {
 
     /// Whether it comes with a project, that is from strangers.
     pub(crate) const fn is_project(self) -> bool {
-        matches!(self, Self::OwnProject | Self::ClaudeCodeProject | Self::CursorProject)
+        matches!(self, Self::OwnProject | Self::Project(_))
     }
 
     /// By whose rules variables are expanded.
     pub(crate) const fn rules(self) -> Rules {
         match self {
-            Self::BuiltIn | Self::ClaudeDesktop => Rules::None,
+            Self::BuiltIn => Rules::None,
             Self::Own | Self::OwnProject => Rules::Own,
-            Self::ClaudeCode | Self::ClaudeCodeProject => Rules::ClaudeCode,
-            Self::Cursor | Self::CursorProject => Rules::Cursor,
+            Self::User(client) | Self::Project(client) => client.rules,
         }
     }
 }
@@ -129,24 +128,6 @@ impl Entry {
         this.file_hash = hash.into();
         this.kind = Kind::read(value, Words::OWN, &mut this.odd)
             .and_then(|kind| this.read_settings(value, enabled).map(|()| kind))
-            .unwrap_or_else(Kind::Broken);
-        this
-    }
-
-    /// Reads an entry of another program's file. What it says of approvals is that program's affair.
-    pub(super) fn read_other(
-        name: &str,
-        value: JsonRef<'_>,
-        origin: Origin,
-        file: &Path,
-        hash: &str,
-    ) -> Self {
-        let mut this = Self::new(name.into(), Kind::Demo, origin);
-        this.file = Some(file.into());
-        this.file_hash = hash.into();
-        let disabled = is_disabled(value, true).map(|disabled| this.disabled = disabled);
-        this.kind = Kind::read(value, Words::COMMON, &mut this.odd)
-            .and_then(|kind| disabled.map(|()| kind))
             .unwrap_or_else(Kind::Broken);
         this
     }

@@ -1,9 +1,11 @@
-//! Files of JSON, as people write them: comments and trailing commas are allowed.
+//! Files of JSON, as people write them: comments and trailing commas are allowed. Those of TOML are read as JSON.
 
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use sanswire::jsonrpc::{Kind, MAX_DEPTH, RawJson};
+
+use super::toml;
 
 /// The longest configuration file that is read.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -38,14 +40,21 @@ pub(super) fn read(path: &Path, named: bool) -> Result<Option<File>, String> {
         // Claude Code and others make empty files: no servers.
         return Ok(Some(File { value: RawJson::empty_object(), hash }));
     }
-    json_strip_comments::strip(&mut text).map_err(|_| format!("{shown}: a slash that begins no comment"))?;
-    let text = text.trim_start_matches('\u{feff}');
-    let value = RawJson::from_slice(text.as_bytes(), MAX_DEPTH).map_err(|fault| {
-        let before = text.as_bytes().get(..fault.offset).unwrap_or_default();
+    let position = |text: &str, offset: usize| {
+        let before = text.as_bytes().get(..offset).unwrap_or_default();
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
-        format!("{shown}:{line}:{column}: not JSON: {fault}")
-    })?;
+        format!("{shown}:{line}:{column}")
+    };
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let value = toml::to_json(&text)
+            .map_err(|(offset, why)| format!("{}: not TOML: {why}", position(&text, offset)))?;
+        return Ok(Some(File { value, hash }));
+    }
+    json_strip_comments::strip(&mut text).map_err(|_| format!("{shown}: a slash that begins no comment"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let value = RawJson::from_slice(text.as_bytes(), MAX_DEPTH)
+        .map_err(|fault| format!("{}: not JSON: {fault}", position(text, fault.offset)))?;
     match value.view().kind() {
         Kind::Object => Ok(Some(File { value, hash })),
         other => Err(format!("{shown} is {other}, not an object")),

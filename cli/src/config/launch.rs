@@ -1,6 +1,7 @@
 //! From an entry to what is started.
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::entry::{Entry, Origin};
@@ -9,6 +10,9 @@ use super::kind::Kind;
 use super::{headers, secrets};
 use crate::failure::Failure;
 use crate::options::Inherit;
+
+/// The most that is read of a file that a configuration puts in.
+const MAX_SECRET_BYTES: u64 = 64 * 1024;
 
 /// A program to start, with everything put in.
 #[derive(Debug)]
@@ -72,12 +76,9 @@ pub(crate) struct Web {
 pub(crate) fn web(entry: &Entry) -> Result<Option<Web>, Failure> {
     let Kind::Http { url, headers, sse } = &entry.kind else { return Ok(None) };
     let rules = entry.origin.rules();
-    let values = Values { workspace: workspace(entry) };
+    let values = Values::of(entry);
     let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
-    let url = match rules {
-        Rules::Own | Rules::None => url.clone(),
-        Rules::ClaudeCode | Rules::Cursor => out.put_in(url, "url")?.text,
-    };
+    let url = if rules.everywhere() { out.put_in(url, "url")?.text } else { url.clone() };
     let mut sent = Vec::with_capacity(headers.len());
     for (name, value) in headers {
         let expanded = out.put_in(value, &format!("headers.{name}"))?;
@@ -101,13 +102,10 @@ fn command(
 ) -> Result<Launch, Failure> {
     let rules = entry.origin.rules();
     let base = entry.file.as_deref().and_then(Path::parent);
-    let values = Values { workspace: workspace(entry) };
+    let values = Values::of(entry);
     let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
     // Our own files say where their references count; for others it is everywhere in these members.
-    let program = match rules {
-        Rules::Own | Rules::None => program.to_owned(),
-        Rules::ClaudeCode | Rules::Cursor => out.put_in(program, "command")?.text,
-    };
+    let program = if rules.everywhere() { out.put_in(program, "command")?.text } else { program.to_owned() };
     let mut words = Vec::with_capacity(args.len());
     for (n, arg) in args.iter().enumerate() {
         let expanded = out.put_in(arg, &format!("args[{n}]"))?;
@@ -121,6 +119,10 @@ fn command(
         variables.push((name.clone(), value));
     }
     out.secrets.extend(variable_secrets(&variables));
+    let cwd = match cwd {
+        Some(cwd) if rules.everywhere() => Some(out.put_in(cwd, "cwd")?.text),
+        cwd => cwd.map(str::to_owned),
+    };
     let cwd = match (cwd, base) {
         (Some(cwd), Some(base)) => Some(base.join(cwd)),
         (Some(cwd), None) => Some(cwd.into()),
@@ -128,7 +130,7 @@ fn command(
         (None, _) => None,
     };
     // What comes with a project, or from another program, sees no more than it says it needs.
-    let all = entry.origin == Origin::Own;
+    let all = matches!(entry.origin, Origin::Own);
     let inherit = entry.inherit.unwrap_or(if all { Inherit::All } else { Inherit::List });
     let (secrets, warnings) = (out.secrets, out.warnings);
     Ok(Launch {
@@ -155,22 +157,53 @@ impl Expansion<'_> {
         let expanded = expand(text, self.rules, self.values);
         if let Some(name) = expanded.unset.first() {
             let place = self.entry.place();
-            if self.rules == Rules::Own {
-                return Err(Failure::usage(format!(
-                    "the variable {name} is not set; {place} needs it for {member}"
-                ))
-                .hint(format!("set {name}, or give it a default: ${{{name}:-…}}"))
-                .of(&self.entry.name));
+            if !self.rules.unset_stays() {
+                return Err(self.unset(name, &place, member));
             }
             self.warnings
                 .push(format!("{place}: the variable {name} is not set; {member} keeps it as it is written"));
         }
         Ok(expanded)
     }
+
+    fn unset(&self, name: &str, place: &str, member: &str) -> Failure {
+        let failure = match name.split_once(':') {
+            Some(("input", id)) => Failure::usage(format!(
+                "{place} needs the input {id:?} for {member}, which {} asks for",
+                self.entry.origin.title()
+            )),
+            Some(("file", path)) => {
+                Failure::usage(format!("{place} needs the file {path} for {member}, which cannot be read"))
+            }
+            _ => {
+                let failure =
+                    Failure::usage(format!("the variable {name} is not set; {place} needs it for {member}"));
+                if self.rules == Rules::Own {
+                    failure.hint(format!("set {name}, or give it a default: ${{{name}:-…}}"))
+                } else {
+                    failure.hint(format!("set {name}"))
+                }
+            }
+        };
+        failure.of(&self.entry.name)
+    }
 }
 
 struct Values {
     workspace: Option<String>,
+    /// The folder of the file.
+    folder: Option<PathBuf>,
+    of_project: bool,
+}
+
+impl Values {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            workspace: workspace(entry),
+            folder: entry.file.as_deref().and_then(Path::parent).map(Path::to_path_buf),
+            of_project: entry.origin.is_project(),
+        }
+    }
 }
 
 impl Lookup for Values {
@@ -181,18 +214,38 @@ impl Lookup for Values {
     fn workspace(&self) -> Option<String> {
         self.workspace.clone()
     }
+
+    fn file(&self, path: &str) -> Option<String> {
+        // A file of a project may name anything.
+        if self.of_project {
+            return None;
+        }
+        let path = match (path.strip_prefix("~/"), std::env::var("HOME").ok()) {
+            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+            _ => self.folder.as_ref()?.join(path),
+        };
+        let mut text = String::new();
+        std::fs::File::open(path).ok()?.take(MAX_SECRET_BYTES).read_to_string(&mut text).ok()?;
+        Some(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
 }
 
 /// The folder of the project that an entry belongs to: where its file stands, or the present one.
 fn workspace(entry: &Entry) -> Option<String> {
     let folder = match entry.file.as_deref().and_then(Path::parent) {
-        Some(folder) if entry.origin.is_project() && folder.ends_with(".cursor") => {
+        // Files of a program's own folder in the project, such as .cursor/mcp.json.
+        Some(folder) if entry.origin.is_project() && is_programs_own(folder) => {
             folder.parent()?.to_path_buf()
         }
         Some(folder) if entry.origin.is_project() => folder.to_path_buf(),
         _ => std::env::current_dir().ok()?,
     };
     Some(folder.to_string_lossy().into_owned())
+}
+
+fn is_programs_own(folder: &Path) -> bool {
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    [".cursor", ".vscode", ".github", ".codex", ".gemini", ".opencode", ".zed"].contains(&name.as_str())
 }
 
 /// A relative path means the folder that the server starts in; a bare name is looked for in PATH.

@@ -11,7 +11,9 @@ pub(crate) mod launch;
 mod own;
 mod secrets;
 mod settings;
+mod toml;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sanswire::host::policy::Policy;
@@ -30,15 +32,42 @@ pub(crate) struct Places {
     pub(crate) directory: PathBuf,
     pub(crate) home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
+    /// Where programs keep their settings on Windows.
+    roaming: Option<PathBuf>,
+    system: System,
+    /// What variables of other programs name.
+    named: BTreeMap<&'static str, PathBuf>,
+}
+
+/// Systems that have places of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum System {
+    MacOs,
+    Windows,
+    Other,
 }
 
 impl Places {
     /// Those of this process.
     pub(crate) fn of_process() -> Self {
-        let home = path_variable("HOME");
+        let home = path_variable("HOME").or_else(|| path_variable("USERPROFILE"));
         let config_home =
             path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
-        Self { directory: std::env::current_dir().unwrap_or_default(), home, config_home }
+        let named = |name: &&'static str| Some((*name, path_variable(name)?));
+        Self {
+            directory: std::env::current_dir().unwrap_or_default(),
+            home,
+            config_home,
+            roaming: path_variable("APPDATA"),
+            system: if cfg!(target_os = "macos") {
+                System::MacOs
+            } else if cfg!(windows) {
+                System::Windows
+            } else {
+                System::Other
+            },
+            named: dialects::NAMED.iter().filter_map(named).collect(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use sanswire::host::results::Marker;
 use super::*;
 
 /// A folder of its own, gone afterwards.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -19,28 +19,31 @@ impl Drop for Folder {
 }
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("sanswire-{}-{name}", std::process::id()));
         fs::create_dir_all(path.join("work")).expect("a folder");
         Self(path)
     }
 
-    fn write(&self, path: &str, text: &str) -> PathBuf {
+    pub(super) fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.0.join(path);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("a folder");
         fs::write(&path, text).expect("a file");
         path
     }
 
-    fn places(&self) -> Places {
+    pub(super) fn places(&self) -> Places {
         Places {
             directory: self.0.join("work"),
             home: Some(self.0.clone()),
             config_home: Some(self.0.join("config")),
+            roaming: None,
+            system: System::Other,
+            named: BTreeMap::new(),
         }
     }
 
-    fn load(&self) -> Configuration {
+    pub(super) fn load(&self) -> Configuration {
         Configuration::load_in(&self.places(), None).unwrap_or_else(|failure| panic!("{}", failure.message))
     }
 }
