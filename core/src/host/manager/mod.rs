@@ -40,6 +40,8 @@ pub(super) struct Manager {
     /// Sorted by name.
     slots: Vec<Slot>,
     shared: Shared,
+    /// Whose waiting calls go on at this moment.
+    settling: Option<u32>,
     /// That all were tried was told.
     started: bool,
 }
@@ -71,6 +73,7 @@ impl Manager {
                 settled: VecDeque::new(),
                 closed: false,
             },
+            settling: None,
             started: false,
         };
         for slot in &mut this.slots {
@@ -169,9 +172,11 @@ impl Manager {
         self.shared.effects.pop_front()
     }
 
-    /// The next server whose waiting calls go on.
+    /// The next server whose waiting calls go on. Until this is asked again, none of them starts another attempt: what
+    /// they waited for has failed.
     pub(super) fn poll_settled(&mut self) -> Option<Arc<str>> {
-        let index = self.shared.settled.pop_front()?;
+        self.settling = self.shared.settled.pop_front();
+        let index = self.settling?;
         let slot = self.slots.get_mut(usize::try_from(index).ok()?)?;
         slot.settled = false;
         Some(slot.name.clone())
@@ -247,7 +252,12 @@ impl Reach for Manager {
         let Some(slot) = self.find(server).and_then(|index| self.slots.get_mut(index)) else {
             return unknown();
         };
-        match slot.link.call() {
+        let gate = if self.settling == Some(slot.index) && slot.status == Status::Failed {
+            Gate::Refuse(Status::Failed)
+        } else {
+            slot.link.call()
+        };
+        match gate {
             Gate::Go(session) => Way::Go(slot.handle(session)),
             Gate::Wait => {
                 slot.follow(&mut self.shared);

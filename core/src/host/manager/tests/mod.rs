@@ -1,6 +1,7 @@
 //! The servers of a host, driven by hand: what a connection would say is said by the tests.
 
 mod listing;
+mod model;
 mod opening;
 mod refresh;
 

@@ -165,6 +165,19 @@ fn a_lost_connection_is_opened_anew_and_what_is_offered_stays() {
 }
 
 #[test]
+fn a_call_that_waited_for_an_attempt_fails_with_it_and_starts_no_other() {
+    // H-107
+    let mut world = World::new(&["a"], |_| ());
+    assert_eq!(world.way("a"), "wait");
+    world.lose("a");
+    assert_eq!(world.manager.poll_settled().as_deref(), Some("a"));
+    assert_eq!(world.way("a"), "failed: the server ended its output");
+    assert_eq!((world.manager.poll_settled(), world.opens().len()), (None, 0));
+    assert_eq!(world.way("a"), "wait", "the next one does");
+    assert_eq!(world.opens(), ["a"]);
+}
+
+#[test]
 fn each_attempt_has_the_whole_time_and_a_pause_before_it_if_one_is_set() {
     // H-103, H-112
     let mut world = World::up(&["a"], |config| {
