@@ -9,7 +9,7 @@ use core::fmt;
 use super::outcome::SkipReason;
 use crate::error::ConfigError;
 use crate::host::Mask;
-use crate::host::policy::{DefinitionHash, Hints};
+use crate::host::policy::{DefinitionHash, Hints, Part, Pin};
 use crate::jsonrpc::{JsonRef, RawJson, compact_len, write_compact};
 use crate::mcp::types::tool::{Tool, ToolNote};
 
@@ -172,6 +172,29 @@ impl Definition {
             hash: DefinitionHash::of(tool),
             notes,
         })
+    }
+
+    /// What to remember of it, to tell later what is new about a definition that changed.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        let Hints { read_only, destructive, open_world } = self.hints;
+        let hints =
+            [("readOnlyHint", read_only), ("destructiveHint", destructive), ("openWorldHint", open_world)];
+        let said = hints.into_iter().filter_map(|(name, said)| Some((name, said?)));
+        let annotations = RawJson::object(|w| {
+            said.for_each(|(name, said)| {
+                w.bool(name, said);
+            });
+        });
+        let mut parts = Vec::new();
+        parts.extend(self.title.as_deref().map(|title| ("title", Part::Text(title))));
+        parts.push(("description", Part::Text(&self.description)));
+        parts.push(("inputSchema", Part::Json(self.input_schema.view())));
+        parts.extend(self.output_schema.as_ref().map(|schema| ("outputSchema", Part::Json(schema.view()))));
+        if self.hints != Hints::default() {
+            parts.push(("annotations", Part::Json(annotations.view())));
+        }
+        Pin::of(self.hash, &parts)
     }
 }
 

@@ -3,7 +3,8 @@
 //! [`decide`] says of a call that it is made, asked about or denied, and why; it is a function of a [`Policy`] and of
 //! what is known of the call, and [`explain`] tells of each step on the way. What has to be asked about becomes a [`Question`] in [`Approvals`], which releases each
 //! call at most once, as it was asked about. What somebody allows for longer goes into [`Grants`],
-//! and for longer than a session into [`SavedGrants`].
+//! and for longer than a session into [`SavedGrants`]; [`Pins`] remember how
+//! tools were defined.
 //!
 //! Everything here is about the resolved tool ([`Provenance`](crate::host::Provenance)), never about an exposed name
 //! or about another tool that the call came through, and nothing that a model or a server writes can let a call pass
@@ -61,6 +62,8 @@ mod glob;
 mod grant_line;
 mod grants;
 mod mode;
+mod pin;
+mod pins;
 mod preview;
 mod question;
 mod rules;
@@ -74,6 +77,9 @@ pub use glob::{ArgumentGlob, GlobFault};
 pub use grant_line::{GrantFault, SavedGrant};
 pub use grants::{Grants, Turn};
 pub use mode::{ServerMode, UnknownMode};
+pub(super) use pin::Part;
+pub use pin::Pin;
+pub use pins::{DroppedPin, Pins};
 pub use preview::{PreviewLimits, preview};
 pub use question::{Answer, ApprovalHandle, ApprovalRequest, NotAsked, NotReleased, Question, Released};
 pub use rules::{CallRules, DroppedRule, RuleDecision, RuleKey};
