@@ -77,7 +77,8 @@ pub enum Effect {
     },
     /// Shut a connection, opened or not. Nothing waits for that, and nothing of it is heard any more. Each
     /// [`Open`](Self::Open) is followed by one of these in the end, also if its connection ended by itself or was never
-    /// there; its open requests need no outcome.
+    /// there. The outcomes of calls that were made on it are handed over as ever, since those wait for them; other
+    /// requests need none.
     Shut {
         /// The connection.
         client: ClientHandle,
@@ -234,6 +235,8 @@ pub enum Warning {
 pub struct CallEnd {
     /// The tool, as it was resolved. `None`: the call was one of the host's own tools.
     pub tool: Option<Provenance>,
+    /// What was decided about it last, and by which step. `None`: as above.
+    pub decision: Option<Decision>,
     /// How.
     pub outcome: CallOutcome,
 }

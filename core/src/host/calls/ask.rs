@@ -51,6 +51,7 @@ impl Calls {
             ..CallContext::new(&open.tool)
         };
         let decision = decide(&self.policy, &context);
+        open.decision = Some(decision);
         match (decision.verdict, open.asked) {
             (Verdict::Deny, _) => self.deny(call, Denial::Decided(decision), now),
             (Verdict::Call, Some(reason)) if decision.reason != Reason::SessionGrant => {
@@ -63,8 +64,10 @@ impl Calls {
 
     /// Puts a question, or lets one that is open already stand for this call as well.
     fn ask(&mut self, call: CallHandle, decision: Decision, now: Instant) {
-        let nobody = Decision { verdict: Verdict::Deny, reason: Reason::NoApprover, ..decision };
+        let Some(open) = self.table.get_mut(call) else { return };
         if !self.approver {
+            let nobody = Decision { verdict: Verdict::Deny, reason: Reason::NoApprover, ..decision };
+            open.decision = Some(nobody);
             return self.deny(call, Denial::Decided(nobody), now);
         }
         self.table.set_deadline(call, None);
@@ -92,7 +95,8 @@ impl Calls {
                 let asked = self.questions.entry(question);
                 asked.or_insert_with(|| Asked { calls: vec![], told: false }).calls.push(call);
                 if let Some(open) = self.table.get_mut(call) {
-                    (open.asked, open.state) = (Some(decision.reason), State::Asked(question));
+                    (open.asked, open.decision) = (Some(decision.reason), Some(decision));
+                    open.state = State::Asked(question);
                 }
             }
         }

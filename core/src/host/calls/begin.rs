@@ -7,7 +7,7 @@ use super::table::Open;
 use super::{CallRefused, CallRequest, Calls, Reach, Target};
 use crate::host::Provenance;
 use crate::host::catalog::{MetaOutcome, MetaTool, Offered};
-use crate::host::event::{CallHandle, CallOutcome, Denial};
+use crate::host::event::{CallEnd, CallHandle, CallOutcome, Denial};
 use crate::host::policy::{Decision, DefinitionHash, Reason, Verdict};
 use crate::jsonrpc::{Kind, RawJson};
 use crate::time::Instant;
@@ -49,7 +49,7 @@ impl Calls {
                     self.run_own(ran, &request.owner, now)
                 };
                 let call = self.table.new_handle();
-                self.out.finished(call, None, outcome);
+                self.out.finished(call, CallEnd { tool: None, decision: None, outcome });
                 return Ok(call);
             }
             Resolved::Tool(exposed, tool, definition, arguments) => (exposed, tool, definition, arguments),

@@ -6,7 +6,9 @@ use super::table::State;
 use super::{Calls, Reach};
 use crate::client::{Outcome, Progress};
 use crate::error::ApiError;
-use crate::host::event::{CallHandle, CallOutcome, Effect, Event, ProtocolFault, RequestKey, ToolResult};
+use crate::host::event::{
+    CallEnd, CallHandle, CallOutcome, Effect, Event, ProtocolFault, RequestKey, ToolResult,
+};
 use crate::host::results::present;
 use crate::jsonrpc::RawJson;
 use crate::mcp::types::call_result::CallToolResult;
@@ -117,7 +119,7 @@ impl Calls {
         if let (Some(waist), Some(admitted)) = (&mut self.waist, open.admitted) {
             waist.end(admitted, outcome.error_class().map_or(End::ok(), End::failed), now);
         }
-        self.out.finished(call, Some(open.tool), outcome);
+        self.out.finished(call, CallEnd { tool: Some(open.tool), decision: open.decision, outcome });
     }
 
     /// Every open call ends as cancelled; none is accepted any more.

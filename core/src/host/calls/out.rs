@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::client::Progress;
-use crate::host::Provenance;
 use crate::host::event::{CallEnd, CallHandle, CallOutcome, Effect, Event, RequestKey};
 use crate::jsonrpc::RawJson;
 
@@ -30,10 +29,10 @@ impl Out {
         self.progress.insert(call, progress);
     }
 
-    pub(super) fn finished(&mut self, call: CallHandle, tool: Option<Provenance>, outcome: CallOutcome) {
+    pub(super) fn finished(&mut self, call: CallHandle, end: CallEnd) {
         self.progress.remove(&call);
         self.finished += 1;
-        self.events.push_back(Event::Finished { call, end: Box::new(CallEnd { tool, outcome }) });
+        self.events.push_back(Event::Finished { call, end: Box::new(end) });
     }
 
     /// How many ends were not taken out.

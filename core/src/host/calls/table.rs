@@ -9,7 +9,7 @@ use core::time::Duration;
 use crate::client::{InputAnswers, InputRequired};
 use crate::host::Provenance;
 use crate::host::event::{CallHandle, ClientHandle};
-use crate::host::policy::{ApprovalHandle, ArgumentsHash, DefinitionHash, Reason};
+use crate::host::policy::{ApprovalHandle, ArgumentsHash, Decision, DefinitionHash, Reason};
 use crate::jsonrpc::RawJson;
 use crate::server::Principal;
 use crate::time::Instant;
@@ -31,6 +31,8 @@ pub(super) struct Open {
     pub(super) arguments_hash: ArgumentsHash,
     pub(super) guard_refuses: bool,
     pub(super) nth_in_turn: u32,
+    /// What was decided about it last.
+    pub(super) decision: Option<Decision>,
     /// Why somebody was asked about it, if somebody was: from then on only an answer lets it pass.
     pub(super) asked: Option<Reason>,
     /// How long it may take once it is let through.
@@ -92,6 +94,7 @@ impl Open {
             arguments_hash: ArgumentsHash::of(arguments.map(RawJson::view)),
             guard_refuses: false,
             nth_in_turn: 1,
+            decision: None,
             asked: None,
             limit,
             deadline: None,
