@@ -10,6 +10,7 @@ use crate::host::event::{CallHandle, CallOutcome, Denial, Event};
 use crate::host::policy::{
     Answer, ApprovalHandle, Binding, CallContext, Decision, NotReleased, Question, Reason, Verdict, decide,
 };
+use crate::jsonrpc::RawJson;
 use crate::time::Instant;
 
 /// One open question.
@@ -32,8 +33,10 @@ impl Calls {
             return self.deny(call, Denial::NotReleased(NotReleased::NotOffered), now);
         };
         let (definition, hints) = (offered.definition.hash, offered.definition.hints);
-        let allowed = self.grants.definition(&open.tool);
-        let granted = self.grants.holds(&open.tool, definition);
+        let saved = self.grants.saved().changed(&open.tool, definition);
+        let allowed = self.grants.definition(&open.tool).or(saved);
+        let arguments = open.arguments.as_ref().map(RawJson::view);
+        let granted = self.grants.holds_for(&open.tool, definition, arguments);
         if let Some(before) =
             [Some(open.definition), allowed].into_iter().flatten().find(|it| *it != definition)
         {

@@ -1,7 +1,7 @@
 //! Questions, seen from outside: one answer, one call, and only as it was asked about.
 
 use super::*;
-use crate::host::policy::{ApprovalHandle, ApprovalLimits, DefinitionHash};
+use crate::host::policy::{ApprovalHandle, ApprovalLimits, DefinitionHash, SavedGrants};
 
 fn definition(world: &World, server: &str, tool: &str) -> DefinitionHash {
     world.servers.registry.find(server, tool).expect(tool).definition.hash
@@ -187,6 +187,29 @@ fn a_definition_that_changed_loses_its_grant_and_the_question_says_so() {
     world.offer("s", BEFORE);
     assert!(world.answer(Answer::AllowOnce) && !world.is_sent(call), "it changed once more");
     assert_eq!(world.asked.len(), 3);
+}
+
+#[test]
+fn what_was_allowed_for_longer_passes_as_far_as_it_goes() {
+    let mut world = World::new(|_| {});
+    let (tool, before) = (Provenance::new("s", "t"), definition(&world, "s", "t"));
+    let (saved, dropped) = SavedGrants::read("r/t({\"p\":\"a*\"})\n").unwrap();
+    assert_eq!(dropped, []);
+    *world.calls.grants_mut().saved_mut() = saved;
+    world.calls.grants_mut().saved_mut().allow(&tool, before).unwrap();
+    for (tool, arguments, passes) in [
+        ("r/t", r#"{"p":"ab"}"#, true),
+        ("r/t", r#"{"p":"b"}"#, false),
+        ("s/t", r#"{"p":"b"}"#, true),
+        ("s/u", r#"{"p":"a"}"#, false),
+    ] {
+        let call = world.call(tool, arguments);
+        assert_eq!(world.is_sent(call), passes, "{tool} {arguments}");
+    }
+    world.offer("s", CHANGED);
+    let call = world.call("s/t", "{}");
+    assert!(!world.is_sent(call));
+    assert_eq!(world.asked.last().unwrap().changed_from, Some(before));
 }
 
 #[test]
