@@ -15,7 +15,7 @@ use crate::connect;
 use crate::error::ConnectError;
 use crate::exit::Exit;
 use crate::notices::Notification;
-use crate::options::{ConnectOptions, StderrMode};
+use crate::options::ConnectOptions;
 use crate::shared::Shared;
 
 /// How long a tap may take to tell the last messages of a connection.
@@ -121,12 +121,13 @@ impl Client {
     }
 
     /// The last 64 KiB that the server wrote to stderr, control characters escaped. Empty unless
-    /// [`StderrMode::Ring`] was chosen.
+    /// [`StderrMode::Ring`](crate::StderrMode::Ring) or
+    /// [`StderrMode::Log`](crate::StderrMode::Log) was chosen.
     #[must_use]
     pub fn stderr_tail(&self) -> String {
         let shared = self.shared();
         let mut state = shared.lock();
-        if state.stderr_open && shared.stderr_mode == StderrMode::Ring {
+        if state.stderr_open {
             shared.read_stderr(&mut state);
         }
         state.ring.text()

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::command::Command;
 use crate::error::ConnectError;
 use crate::launch;
-use crate::options::{ConnectOptions, StderrMode};
+use crate::options::ConnectOptions;
 use crate::os::{self, Input, Output, Source};
 use crate::shared::{Parts, Shared};
 use crate::stderr::escaped;
@@ -156,7 +156,7 @@ fn adopt(
         input: (Input::SOCKET, input),
         output,
         stderr: None,
-        stderr_mode: StderrMode::Discard,
+        log: None,
         pid: None,
         unwrapped: None,
         clock,

@@ -1,6 +1,8 @@
 //! How a server's process is started.
 
+use std::borrow::Cow;
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, mpsc};
 
@@ -14,6 +16,7 @@ use crate::options::{ConnectOptions, StderrMode};
 use crate::os::{self, Child, ChildEnds, Input};
 use crate::shared::{Parts, Shared};
 use crate::stderr::escaped;
+use crate::stderr_lines::LogLines;
 use crate::wrap::Start;
 
 /// Starts the watcher, which starts the child.
@@ -28,23 +31,24 @@ pub(crate) fn spawn(
     let start = Start::new(command, options.wrap.as_deref(), options.allow_unwrapped).map_err(|source| {
         ConnectError::Wrap { program: command.program().to_string_lossy().into_owned(), source }
     })?;
+    let log = log_lines(command, options, clock);
     let Start { command, system, unwrapped, release } = start;
     command.check().map_err(|source| explain(&command, source))?;
     let tap = start_tap(options)?;
     let (tell, told) = mpsc::sync_channel(1);
-    let (stderr_mode, ladder, responder) = (options.stderr, options.stop, options.responder.clone());
+    let (stderr_mode, ladder, responder) = (options.stderr.clone(), options.stop, options.responder.clone());
     let unwrapped = unwrapped.map(|error| escaped(&error.to_string()));
     let thread = std::thread::Builder::new().name("sanswire-watcher".into()).stack_size(WATCHER_STACK);
     let watcher = thread
         .spawn(move || {
-            let opened = start_child(system, stderr_mode).and_then(|(mut child, pipes)| {
+            let opened = start_child(system, &stderr_mode).and_then(|(mut child, pipes)| {
                 let (input, output, stderr) = pipes;
                 let parts = Parts {
                     machine,
                     input: (Input::PIPE, input),
                     output,
                     stderr,
-                    stderr_mode,
+                    log,
                     pid: Some(child.id()),
                     unwrapped,
                     clock,
@@ -80,6 +84,14 @@ pub(crate) fn spawn(
     }
 }
 
+/// The way into the log, if there is one.
+fn log_lines(command: &Command, options: &ConnectOptions, clock: Clock) -> Option<LogLines> {
+    let StderrMode::Log(log) = &options.stderr else { return None };
+    let program = || Path::new(command.program()).file_name().unwrap_or_default().to_string_lossy();
+    let name = options.server_name.as_deref().map_or_else(program, Cow::Borrowed);
+    Some(LogLines::new(log, &name, clock.now()))
+}
+
 fn explain(command: &Command, source: io::Error) -> ConnectError {
     if let Some(directory) = command.directory()
         && let Err(source) = std::fs::read_dir(directory)
@@ -91,10 +103,10 @@ fn explain(command: &Command, source: io::Error) -> ConnectError {
 
 fn start_child(
     mut system: std::process::Command,
-    stderr_mode: StderrMode,
+    stderr_mode: &StderrMode,
 ) -> io::Result<(std::process::Child, ChildEnds)> {
     system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match stderr_mode {
-        StderrMode::Ring => Stdio::piped(),
+        StderrMode::Ring | StderrMode::Log(_) => Stdio::piped(),
         StderrMode::Inherit => Stdio::inherit(),
         StderrMode::Discard => Stdio::null(),
     });

@@ -63,6 +63,8 @@ mod pending;
 mod serve;
 mod shared;
 mod stderr;
+mod stderr_lines;
+mod stderr_log;
 mod tap;
 mod watcher;
 mod wrap;
@@ -80,4 +82,5 @@ pub use serve::{
     IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
     Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
 };
+pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

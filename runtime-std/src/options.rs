@@ -8,6 +8,7 @@ use sanswire::client::Config;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
 use crate::closer::Closer;
+use crate::stderr_log::StderrLog;
 use crate::wrap::Wrap;
 
 /// How a connection is made and ended.
@@ -16,6 +17,8 @@ use crate::wrap::Wrap;
 pub struct ConnectOptions {
     /// Who we are, what we can do, all limits and deadlines.
     pub config: Config,
+    /// What the server is called in a log. The name of its program's file, if none is set.
+    pub server_name: Option<String>,
     /// What happens to a child's stderr.
     pub stderr: StderrMode,
     /// How patiently a child is stopped.
@@ -43,6 +46,7 @@ impl ConnectOptions {
     pub fn new(name: &str, version: &str) -> Self {
         Self {
             config: Config::new(name, version),
+            server_name: None,
             stderr: StderrMode::default(),
             stop: StopLadder::default(),
             responder: None,
@@ -59,6 +63,7 @@ impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectOptions")
             .field("config", &self.config)
+            .field("server_name", &self.server_name)
             .field("stderr", &self.stderr)
             .field("stop", &self.stop)
             .field("responder", &self.responder.is_some())
@@ -71,18 +76,33 @@ impl fmt::Debug for ConnectOptions {
     }
 }
 
-/// What happens to a child's stderr.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What happens to a child's stderr. A server behind a socket has none.
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum StderrMode {
     /// It is always read, and the last 64 KiB are kept
     /// ([`Client::stderr_tail`](crate::Client::stderr_tail)).
     #[default]
     Ring,
+    /// As [`Ring`](Self::Ring), and line by line it goes into a log as well, which all servers may share.
+    Log(Arc<StderrLog>),
     /// It is this process's.
     Inherit,
     /// It goes nowhere.
     Discard,
+}
+
+impl StderrMode {
+    /// What suits a program: into its log, if it keeps one. If not, a program that draws on a terminal
+    /// (`interactive`) keeps the end of it for errors and shows nothing, and any other lets it through to its own.
+    #[must_use]
+    pub fn by_default(log: Option<Arc<StderrLog>>, interactive: bool) -> Self {
+        match (log, interactive) {
+            (Some(log), _) => Self::Log(log),
+            (None, true) => Self::Ring,
+            (None, false) => Self::Inherit,
+        }
+    }
 }
 
 /// How a child is stopped: its stdin is closed; after `eof` its process group gets SIGTERM; after `term` more,

@@ -15,9 +15,10 @@ use crate::clock::Clock;
 use crate::exit::Exit;
 use crate::handlers;
 use crate::notices::{Notices, Notification};
-use crate::options::{Direction, Responder, StderrMode};
+use crate::options::{Direction, Responder};
 use crate::os::{Got, Input, Output, Source, Wake, read_stderr};
 use crate::stderr::Ring;
+use crate::stderr_lines::LogLines;
 use crate::tap::{self, TapQueue};
 
 /// Violations that are kept for the embedder.
@@ -38,7 +39,6 @@ pub(crate) struct Shared {
     pub(crate) watch_wake: Wake,
     pub(crate) watcher: OnceLock<Thread>,
     pub(crate) stderr: Option<Source>,
-    pub(crate) stderr_mode: StderrMode,
     pub(crate) clock: Clock,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) tap: Option<Arc<TapQueue>>,
@@ -69,6 +69,8 @@ pub(crate) struct State {
     pub(crate) delivered: bool,
     pub(crate) stderr_open: bool,
     pub(crate) ring: Ring,
+    /// The log that stderr goes to as well.
+    pub(crate) log: Option<LogLines>,
     pub(crate) calls: Calls,
     /// The call of the thread that leads, if it began with the lead: it needs no place among the others.
     pub(crate) leaders: Option<RequestHandle>,
@@ -105,7 +107,8 @@ pub(crate) struct Parts {
     pub(crate) input: (Input, Source),
     pub(crate) output: Output,
     pub(crate) stderr: Option<Source>,
-    pub(crate) stderr_mode: StderrMode,
+    /// The log that it goes to.
+    pub(crate) log: Option<LogLines>,
     pub(crate) pid: Option<u32>,
     pub(crate) unwrapped: Option<String>,
     pub(crate) clock: Clock,
@@ -127,6 +130,7 @@ impl Shared {
             delivered: false,
             stderr_open: parts.stderr.is_some(),
             ring: Ring::default(),
+            log: parts.log,
             calls: Calls::default(),
             leaders: None,
             leaders_outcome: None,
@@ -156,7 +160,6 @@ impl Shared {
             watch_wake,
             watcher: OnceLock::new(),
             stderr: parts.stderr,
-            stderr_mode: parts.stderr_mode,
             clock: parts.clock,
             responder: parts.responder,
             tap: parts.tap,
@@ -277,7 +280,13 @@ impl Shared {
     pub(crate) fn read_stderr(&self, state: &mut State) {
         let Some(source) = &self.stderr else { return };
         for _ in 0..MAX_READS {
-            match read_stderr(source, state.ring.read_buffer()) {
+            let buffer = state.ring.read_buffer();
+            let before = buffer.len();
+            let got = read_stderr(source, buffer);
+            if let Some(log) = &mut state.log {
+                log.feed(buffer.get(before..).unwrap_or_default(), self.clock.now());
+            }
+            match got {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => return,
                 Got::End => {

@@ -84,7 +84,11 @@ impl Shared {
                 (None, Ended::NotAProcess)
             }
         };
-        let stderr_tail = self.lock().ring.text();
+        let mut state = self.lock();
+        if let Some(log) = &mut state.log {
+            log.finish();
+        }
+        let stderr_tail = state.ring.text();
         Exit { status, ended, took: started.elapsed(), stderr_tail }
     }
 }

@@ -80,6 +80,17 @@ impl Mask {
         within(&self.hide(text), max, unfit_in_text, str::len)
     }
 
+    /// How many bytes at the end of the text are what a secret begins with, and so may be the first part of one that
+    /// goes on behind it. Who cuts a text before it is masked drops so many.
+    #[must_use]
+    pub fn begun(&self, text: &str) -> usize {
+        let ends_with = |part: &[u8]| text.as_bytes().ends_with(part);
+        let begun = |secret: &String| {
+            (1..secret.len()).rev().find(|len| secret.as_bytes().get(..*len).is_some_and(ends_with))
+        };
+        self.secrets.iter().filter_map(begun).max().unwrap_or(0)
+    }
+
     fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for secret in &self.secrets {
@@ -214,6 +225,16 @@ mod tests {
         assert_eq!(mask.text("| second line |"), "| *** |");
         assert_eq!(mask.line("nothing"), "nothing");
         assert!(!format!("{mask:?}").contains("word"), "{mask:?}");
+    }
+
+    #[test]
+    fn the_first_part_of_a_secret_is_found_at_an_end() {
+        let mask = Mask::new(["aab", "日本"]);
+        for (text, begun) in
+            [("", 0), ("x", 0), ("xa", 1), ("xaa", 2), ("aaa", 2), ("aab", 0), ("a日", 3), ("日x", 0)]
+        {
+            assert_eq!(mask.begun(text), begun, "{text:?}");
+        }
     }
 
     proptest! {

@@ -10,7 +10,6 @@ use sanswire::mcp::Method;
 
 use super::{Lead, Leading, Waited};
 use crate::clock::Clock;
-use crate::options::StderrMode;
 use crate::os::{Input, tcp_ends};
 use crate::shared::{Parts, Shared};
 
@@ -52,7 +51,7 @@ fn opened(delay: Duration) -> Arc<Shared> {
         input: (Input::SOCKET, input),
         output,
         stderr: None,
-        stderr_mode: StderrMode::Discard,
+        log: None,
         pid: None,
         unwrapped: None,
         clock,

@@ -14,6 +14,7 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::io;
 use std::net::TcpStream;
 use std::path::Path;
@@ -50,6 +51,20 @@ pub(crate) fn tcp_ends(stream: TcpStream) -> io::Result<(Source, Output)> {
     let source = Source::start("sanswire-input", stream.try_clone()?)?;
     let output = Output::start(stream.try_clone()?, Some(stream), &source)?;
     Ok((source, output))
+}
+
+/// Opens a log to append to, and creates it, folders and all. What is no regular file is refused.
+pub(crate) fn open_log(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // Looked at before it is opened, which might wait for somebody.
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+        }
+        _ => File::options().append(true).create(true).open(path),
+    }
 }
 
 /// Takes our ends of a child's pipes.

@@ -2,6 +2,7 @@
 
 mod dial;
 mod listen;
+mod log;
 mod poller;
 mod process;
 mod stdio;
@@ -12,6 +13,7 @@ mod wire;
 
 pub(crate) use dial::dial_unix;
 pub(crate) use listen::{Conn, Listener, UnixListener, UnixStream};
+pub(crate) use log::open_log;
 pub(crate) use poller::Poller;
 pub(crate) use process::Child;
 pub(crate) use stdio::StdioEnds;

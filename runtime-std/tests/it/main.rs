@@ -29,6 +29,7 @@ mod sharing;
 mod soak;
 mod sockets;
 mod states;
+mod stderr_log;
 mod stopping;
 mod wrapped;
 
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
         }
         Some("--served") => served::serve(&arguments.collect::<Vec<_>>()),
         Some("--parent") => {
-            parent::run();
+            parent::run(&arguments.collect::<Vec<_>>());
             ExitCode::SUCCESS
         }
         _ => {
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
                 soak::trials(),
                 sockets::trials(),
                 states::trials(),
+                stderr_log::trials(),
                 stopping::trials(),
                 wrapped::trials(),
             ];
