@@ -32,6 +32,9 @@ pub enum Started {
     Hangs,
 }
 
+/// The shapes of a connection's links, to the server and to the client.
+pub type Shapes = Box<dyn FnMut(&mut Rng, Instant) -> [Shape; 2]>;
+
 /// Starts a program, for the so manieth time, from 0.
 pub type Program = Box<dyn FnMut(usize) -> Started>;
 
@@ -78,7 +81,7 @@ pub struct World {
     /// How often each was tried to be started.
     pub starts: BTreeMap<String, usize>,
     programs: BTreeMap<String, Program>,
-    shapes: Box<dyn FnMut(&mut Rng, Instant) -> [Shape; 2]>,
+    shapes: Shapes,
     /// Write no more than so many bytes at once, by the seed.
     pub small_writes: Option<usize>,
     /// Whether events stay where they are.
@@ -117,17 +120,12 @@ impl World {
         Self::twisted(config, programs, 1, Box::new(calm))
     }
 
-    /// As [`new`](Self::new), with links of these shapes (to the server, to the client) by this seed.
+    /// As [`new`](Self::new), with links of these shapes by this seed.
     ///
     /// # Panics
     /// If the configuration is refused.
     #[must_use]
-    pub fn twisted(
-        config: HostConfig,
-        programs: Vec<(&str, Program)>,
-        seed: u64,
-        shapes: Box<dyn FnMut(&mut Rng, Instant) -> [Shape; 2]>,
-    ) -> Self {
+    pub fn twisted(config: HostConfig, programs: Vec<(&str, Program)>, seed: u64, shapes: Shapes) -> Self {
         let now = Instant::from_millis(1000);
         Self {
             fleet: Fleet::new(config, now).unwrap(),
@@ -191,7 +189,7 @@ impl World {
 
     fn handle_timeout(&mut self) {
         self.fleet.handle_timeout(self.now);
-        for run in self.runs.iter_mut().filter(|run| run.closed.is_none()) {
+        for run in self.runs.iter_mut().filter(|run| !run.peer_told_eof) {
             run.peer.handle_timeout(self.now);
         }
     }
@@ -208,6 +206,8 @@ impl World {
         for index in 0..self.runs.len() {
             if self.runs[index].closed.is_none() {
                 busy |= self.client_side(index);
+            }
+            if !self.runs[index].peer_told_eof {
                 busy |= self.server_side(index);
             }
         }
@@ -255,7 +255,7 @@ impl World {
             busy = true;
             if let Some(run) = self.runs.iter_mut().find(|run| run.client == client) {
                 run.closed = Some(self.now);
-                run.peer.handle_eof(self.now);
+                run.to_server.close(self.now);
             }
         }
         busy
@@ -320,6 +320,10 @@ impl World {
             self.log.push((now, line));
             busy = true;
         }
+        if run.closed.is_some() {
+            // Nobody reads here any more.
+            run.to_client.discard();
+        }
         if run.peer.poll_event().is_some() {
             run.to_client.close(now);
             // Nobody reads here any more.
@@ -343,7 +347,7 @@ impl World {
 
     /// When something happens next.
     fn next_at(&self) -> Option<Instant> {
-        let open = self.runs.iter().filter(|run| run.closed.is_none());
+        let open = self.runs.iter().filter(|run| run.closed.is_none() || !run.peer_told_eof);
         let of_runs = open.flat_map(|run| {
             let to_server = run.to_server.next_arrival(self.now).filter(|_| run.peer.wants_read());
             let to_client = run.to_client.next_arrival(self.now);
