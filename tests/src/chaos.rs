@@ -105,7 +105,8 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
-fn shape(rng: &mut Rng, now: Instant) -> Shape {
+/// A pipe of any kind.
+pub fn shape(rng: &mut Rng, now: Instant) -> Shape {
     Shape {
         latency: Duration::from_millis(*rng.pick(&[0, 0, 1, 20, 3000])),
         pieces: *rng.pick(&[Pieces::Whole, Pieces::Bytes(1), Pieces::Random(30), Pieces::Random(5000)]),
@@ -146,7 +147,7 @@ fn server(mut rng: Rng, may_close: bool) -> Server {
 }
 
 /// One to three things a server might do with a request.
-fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>, may_close: bool) {
+pub fn mischief(rng: &mut Rng, request: &Value, out: &mut Out<'_>, may_close: bool) {
     for _ in 0..=rng.below(3) {
         let id = request["id"].clone();
         let late = Duration::from_millis(*rng.pick(&[0, 0, 0, 5, 700]));

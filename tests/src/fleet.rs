@@ -21,6 +21,8 @@ use crate::seed::Rng;
 
 /// A run that takes more steps than this spins.
 const MAX_STEPS: usize = 200_000;
+/// How often one instant may be gone over before it counts as spinning.
+const MAX_ROUNDS: usize = 1_000_000;
 
 /// What comes of starting a program.
 pub enum Started {
@@ -169,7 +171,7 @@ impl World {
     /// If a rule is broken.
     pub fn settle(&mut self) {
         self.handle_timeout();
-        for _ in 0..MAX_STEPS {
+        for _ in 0..MAX_ROUNDS {
             if !self.turn() {
                 self.handle_timeout();
                 if !self.turn() {

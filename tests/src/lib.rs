@@ -18,6 +18,7 @@ pub mod client_link;
 pub mod exchange_link;
 pub mod fixture;
 pub mod fleet;
+pub mod host_chaos;
 pub mod line_link;
 pub mod link;
 pub mod pair;
