@@ -20,6 +20,7 @@ mod target;
 mod trace;
 mod verbs;
 mod wait;
+mod words;
 
 use std::process::ExitCode;
 

@@ -85,6 +85,53 @@ impl Reach {
     }
 }
 
+/// A server to be put into a file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Addition {
+    /// Letters, digits and hyphens
+    pub(crate) name: Option<String>,
+    /// The address of a server on the web
+    #[arg(long, value_name = "URL", conflicts_with = "command", requires = "name")]
+    pub(crate) url: Option<String>,
+    /// It speaks the older way, with a stream of events
+    #[arg(long, requires = "url")]
+    pub(crate) sse: bool,
+    /// Send this header with every request; may be given more than once
+    #[arg(long, short = 'H', value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// What is to happen with its calls; ask, unless it is said
+    #[arg(long, value_name = "ask|allow|deny")]
+    pub(crate) approval: Option<ApprovalChoice>,
+    /// Put it into the project's file, .sanswire.json
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) project: bool,
+    /// The program and its arguments, as they are
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What is to happen with a server's calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApprovalChoice {
+    /// Somebody is asked before each
+    Ask,
+    /// They pass
+    Allow,
+    /// None passes
+    Deny,
+}
+
+impl ApprovalChoice {
+    /// As it stands in a file.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -172,6 +219,35 @@ pub(crate) enum Verb {
         servers: Vec<String>,
         #[command(flatten)]
         reach: Reach,
+    },
+    /// Put a server into your file: NAME -- COMMAND ARGUMENT…, or NAME --url URL; without either, it asks
+    ///
+    /// --env, --inherit-env, --cwd, --timeout and --era are saved with it.
+    Add(Addition),
+    /// Take a server out of your file
+    #[command(visible_alias = "rm")]
+    Remove {
+        /// As `servers` lists it
+        name: String,
+    },
+    /// Switch a server of your file on
+    Enable {
+        /// As `servers` lists it
+        name: String,
+    },
+    /// Switch a server of your file off
+    Disable {
+        /// As `servers` lists it
+        name: String,
+    },
+    /// Copy servers of other programs into your file
+    Import {
+        /// A program (cursor, claude-code…), then names of servers; without any, all of the user's own
+        #[arg(value_name = "PROGRAM|SERVER")]
+        words: Vec<String>,
+        /// Only say what would be copied
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Serve the built-in demo tools, on standard input and output if nothing else is said
     DemoServer(Demo),

@@ -31,6 +31,68 @@ pub(crate) fn confirm(question: &str) -> bool {
     }
 }
 
+/// An answer, or none.
+pub(crate) enum Asked<T> {
+    Answer(T),
+    /// The person left with Escape, or there is nobody.
+    Left,
+}
+
+/// Lets one of a few be chosen; gives its place.
+pub(crate) fn choose(question: &str, choices: &[&str]) -> Asked<usize> {
+    let asked = Select::with_theme(&SimpleTheme).with_prompt(question).items(choices).default(0);
+    match wait::aside(|| asked.interact_opt()) {
+        Ok(Some(chosen)) => Asked::Answer(chosen),
+        Ok(None) => Asked::Left,
+        Err(dialoguer::Error::IO(error)) => left(&error),
+    }
+}
+
+/// Asks for a line of text until `check` is content with it; what it says against one is shown. Escape leaves.
+pub(crate) fn line(question: &str, check: &dyn Fn(&str) -> Result<(), String>) -> Asked<String> {
+    let term = console::Term::stderr();
+    loop {
+        let said = match wait::aside(|| type_in(&term, question)) {
+            Ok(Some(said)) => said,
+            Ok(None) => return Asked::Left,
+            Err(error) => return left(&error),
+        };
+        match check(&said) {
+            Ok(()) => return Asked::Answer(said),
+            Err(why) => complain(&why),
+        }
+    }
+}
+
+fn type_in(term: &console::Term, question: &str) -> std::io::Result<Option<String>> {
+    term.write_str(&format!("{question}: "))?;
+    let mut said = String::new();
+    let typed = loop {
+        match term.read_key()? {
+            console::Key::Enter => break Some(said),
+            console::Key::Escape => break None,
+            console::Key::Backspace if said.pop().is_some() => {
+                term.clear_line()?;
+                term.write_str(&format!("{question}: {said}"))?;
+            }
+            console::Key::Char(c) if !c.is_control() => {
+                said.push(c);
+                term.write_str(c.encode_utf8(&mut [0; 4]))?;
+            }
+            _ => {}
+        }
+    };
+    term.write_line("")?;
+    Ok(typed)
+}
+
+fn left<T>(error: &std::io::Error) -> Asked<T> {
+    if error.kind() == std::io::ErrorKind::Interrupted {
+        signals::interrupted();
+    }
+    Asked::Left
+}
+
 /// Hands a server's questions to the person at the terminal.
 pub(crate) struct Person {
     /// The server's name, to say who asks.
@@ -66,7 +128,7 @@ impl Person {
                         return Ok(InputAnswer::Decline);
                     }
                 };
-                match choose("Answer")? {
+                match go_on("Answer")? {
                     Some(refused) => Ok(refused),
                     None => Ok(InputAnswer::accept(Some(&fill_in(&form)?))),
                 }
@@ -77,7 +139,7 @@ impl Person {
                     "It wants you to open this address, and to go on there:\n  {}",
                     escape::line(&url)
                 ));
-                Ok(choose("I have opened it")?.unwrap_or_else(|| InputAnswer::accept(None)))
+                Ok(go_on("I have opened it")?.unwrap_or_else(|| InputAnswer::accept(None)))
             }
             _ => Ok(InputAnswer::Decline),
         }
@@ -85,7 +147,7 @@ impl Person {
 }
 
 /// `None`: go on.
-fn choose(go_on: &str) -> Result<Option<InputAnswer>, Left> {
+fn go_on(go_on: &str) -> Result<Option<InputAnswer>, Left> {
     let chosen = Select::with_theme(&SimpleTheme)
         .with_prompt("What now?")
         .items([go_on, "Decline", "Cancel"])

@@ -143,7 +143,7 @@ fn key<W: AsRef<std::ffi::OsStr> + ?Sized>(words: &[&W]) -> String {
 }
 
 /// A file inside the project may come from anybody: what it starts is shown once, and asked for.
-fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
+pub(crate) fn require_trust(context: &Context, entry: &Entry) -> Result<(), Failure> {
     if !entry.origin.is_project() || context.common.trust {
         return Ok(());
     }

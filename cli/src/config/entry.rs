@@ -14,7 +14,10 @@ use crate::options::{EraChoice, Inherit};
 /// One server. Nothing in it is expanded yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
+    /// What it answers to.
     pub(crate) name: String,
+    /// What its file calls it.
+    pub(crate) key: String,
     pub(crate) kind: Kind,
     pub(crate) origin: Origin,
     /// The file it stands in.
@@ -22,6 +25,8 @@ pub(crate) struct Entry {
     /// SHA-256 of that file, in hex.
     pub(crate) file_hash: String,
     pub(crate) disabled: bool,
+    /// Whether it is on if it does not say.
+    pub(crate) on_by_default: bool,
     /// Not listed.
     pub(crate) hidden: bool,
     /// What may be done with it.
@@ -99,12 +104,14 @@ impl Entry {
     /// An entry without a file.
     pub(crate) fn new(name: String, kind: Kind, origin: Origin) -> Self {
         Self {
+            key: name.clone(),
             name,
             kind,
             origin,
             file: None,
             file_hash: String::new(),
             disabled: false,
+            on_by_default: true,
             hidden: false,
             access: Access::default(),
             era: None,
@@ -126,6 +133,7 @@ impl Entry {
         let mut this = Self::new(name.into(), Kind::Demo, origin);
         this.file = Some(file.into());
         this.file_hash = hash.into();
+        this.on_by_default = enabled;
         this.kind = Kind::read(value, Words::OWN, &mut this.odd)
             .and_then(|kind| this.read_settings(value, enabled).map(|()| kind))
             .unwrap_or_else(Kind::Broken);

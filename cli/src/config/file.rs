@@ -35,10 +35,16 @@ pub(super) fn read(path: &Path, named: bool) -> Result<Option<File>, String> {
         return Err(format!("{shown} has more than {MAX_BYTES} bytes; that is no configuration"));
     }
     let hash = crate::state::hex_hash(&[&bytes]);
-    let mut text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8 text"))?;
+    Ok(Some(File { value: parse(&text, path)?, hash }))
+}
+
+/// What a text says that stands, or is to stand, in the file at `path`. The error is a sentence that names the place.
+pub(super) fn parse(text: &str, path: &Path) -> Result<RawJson, String> {
+    let shown = path.display();
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         // Claude Code and others make empty files: no servers.
-        return Ok(Some(File { value: RawJson::empty_object(), hash }));
+        return Ok(RawJson::empty_object());
     }
     let position = |text: &str, offset: usize| {
         let before = text.as_bytes().get(..offset).unwrap_or_default();
@@ -47,16 +53,16 @@ pub(super) fn read(path: &Path, named: bool) -> Result<Option<File>, String> {
         format!("{shown}:{line}:{column}")
     };
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let value = toml::to_json(&text)
-            .map_err(|(offset, why)| format!("{}: not TOML: {why}", position(&text, offset)))?;
-        return Ok(Some(File { value, hash }));
+        return toml::to_json(text)
+            .map_err(|(offset, why)| format!("{}: not TOML: {why}", position(text, offset)));
     }
+    let mut text = text.to_owned();
     json_strip_comments::strip(&mut text).map_err(|_| format!("{shown}: a slash that begins no comment"))?;
     let text = text.trim_start_matches('\u{feff}');
     let value = RawJson::from_slice(text.as_bytes(), MAX_DEPTH)
         .map_err(|fault| format!("{}: not JSON: {fault}", position(text, fault.offset)))?;
     match value.view().kind() {
-        Kind::Object => Ok(Some(File { value, hash })),
+        Kind::Object => Ok(value),
         other => Err(format!("{shown} is {other}, not an object")),
     }
 }

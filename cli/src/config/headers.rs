@@ -42,6 +42,37 @@ pub(crate) fn finish(name: &str, value: &str) -> Result<String, String> {
     Ok(if lone { format!("Bearer {value}") } else { value.to_owned() })
 }
 
+/// `Name: value`; `None` if it is not.
+pub(crate) fn one(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once(':')?;
+    let (name, value) = (name.trim(), value.trim());
+    (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// Headers on one line, and the parts of it that are none.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Line {
+    /// Each name once; the last value of it.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) dropped: Vec<String>,
+}
+
+/// Reads `Name: value, Name: value`. A comma always ends a value: what cannot be read is handed back, to be told.
+pub(crate) fn line(text: &str) -> Line {
+    let mut out = Line::default();
+    for part in text.split(',') {
+        match one(part) {
+            Some((name, value)) => {
+                out.headers.retain(|(other, _)| *other != name);
+                out.headers.push((name, value));
+            }
+            None if part.trim().is_empty() => {}
+            None => out.dropped.push(part.trim().to_owned()),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +113,36 @@ mod tests {
             ("X-Authorization", "sk-1", "sk-1"),
         ] {
             assert_eq!(finish(name, value), Ok(sent.into()), "{name}");
+        }
+    }
+
+    /// Line, headers, parts that were dropped.
+    type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+    #[test]
+    fn a_line_of_headers_is_read_up_to_what_it_cannot_say_and_that_is_told() {
+        // H-168, H-169
+        let table: [Row; 10] = [
+            ("", &[], &[]),
+            ("   ", &[], &[]),
+            ("Authorization: Bearer sk-123", &[("Authorization", "Bearer sk-123")], &[]),
+            ("A: 1, B: 2", &[("A", "1"), ("B", "2")], &[]),
+            ("X-Url: https://example.com", &[("X-Url", "https://example.com")], &[]),
+            ("malformed", &[], &["malformed"]),
+            (": v", &[], &[": v"]),
+            ("K:", &[("K", "")], &[]),
+            ("A: 1, A: 2", &[("A", "2")], &[]),
+            ("Accept: text/html, text/plain", &[("Accept", "text/html")], &["text/plain"]),
+        ];
+        for (text, headers, dropped) in table {
+            let read = line(text);
+            let pairs: Vec<_> =
+                read.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(
+                (pairs.as_slice(), read.dropped),
+                (headers, dropped.iter().map(|part| (*part).to_owned()).collect()),
+                "{text}"
+            );
         }
     }
 }

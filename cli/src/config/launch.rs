@@ -189,7 +189,8 @@ impl Expansion<'_> {
     }
 }
 
-struct Values {
+/// What a file's references stand for, here and now.
+pub(super) struct Values {
     workspace: Option<String>,
     /// The folder of the file.
     folder: Option<PathBuf>,
@@ -197,7 +198,7 @@ struct Values {
 }
 
 impl Values {
-    fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &Entry) -> Self {
         Self {
             workspace: workspace(entry),
             folder: entry.file.as_deref().and_then(Path::parent).map(Path::to_path_buf),

@@ -2,6 +2,7 @@
 
 mod access;
 mod dialects;
+mod edit;
 mod entry;
 pub(crate) mod expand;
 mod file;
@@ -11,7 +12,9 @@ pub(crate) mod launch;
 mod own;
 mod secrets;
 mod settings;
+mod store;
 mod toml;
+mod translate;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +22,14 @@ use std::path::PathBuf;
 use sanswire::host::policy::Policy;
 use sanswire::host::{HostConfig, ServerConfig};
 
+pub(crate) use dialects::CLIENTS;
 pub(crate) use entry::Entry;
 pub(crate) use kind::Kind;
 pub(crate) use launch::launch;
+pub(crate) use own::{OwnFiles, PROJECT_FILE};
 pub(crate) use settings::Settings;
+pub(crate) use store::Store;
+pub(crate) use translate::translate;
 
 use crate::failure::Failure;
 
@@ -151,6 +158,7 @@ impl Configuration {
     fn name_apart(&mut self) {
         let mut taken: Vec<String> = Vec::new();
         for entry in &mut self.entries {
+            entry.key.clone_from(&entry.name);
             if taken.contains(&entry.name) {
                 let apart = format!("{}@{}", entry.name, entry.origin.name());
                 let mut name = apart.clone();

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::json::member;
 
 /// The file in the project.
-const PROJECT_FILE: &str = ".sanswire.json";
+pub(crate) const PROJECT_FILE: &str = ".sanswire.json";
 
 /// Where a server may stand in a file: the name that everybody uses, and a shorter one.
 pub(super) const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
@@ -22,15 +22,15 @@ pub(super) const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
 const KNOWN: [&str; 4] = ["mcpServers", "servers", "sanswire", "$schema"];
 
 /// Our own files, as far as they may exist.
-pub(super) struct OwnFiles {
+pub(crate) struct OwnFiles {
     /// The user's.
-    pub(super) user: Option<PathBuf>,
+    pub(crate) user: Option<PathBuf>,
     /// The nearest one of the project that there is.
-    pub(super) project: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
 }
 
 impl OwnFiles {
-    pub(super) fn of(places: &Places) -> Self {
+    pub(crate) fn of(places: &Places) -> Self {
         Self {
             user: places.config_home.as_ref().map(|folder| folder.join("sanswire/config.json")),
             project: places

@@ -181,6 +181,11 @@ fn is_ours(_: &fs::Metadata) -> bool {
     true
 }
 
+/// Waits for the lock of a file or folder, which lasts until that is closed.
+pub(crate) fn take_lock(lock: &File) -> io::Result<()> {
+    take(lock, PATIENCE)
+}
+
 /// Waits for the lock, which lasts until the file is closed. One that is never given back is not waited for.
 #[cfg(unix)]
 fn take(lock: &File, patience: Duration) -> io::Result<()> {

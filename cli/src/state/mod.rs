@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::path_variable;
 use crate::output::complain;
-pub(crate) use files::Kind;
 use files::{Folder, Locked};
+pub(crate) use files::{Kind, take_lock};
 
 /// The user said that a server of a project may be started.
 const TRUST: Kind = Kind { folder: "trust", max_files: 1000, max_bytes: 8192 };

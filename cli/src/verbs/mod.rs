@@ -1,16 +1,20 @@
 //! The verbs, one file each.
 
+mod add;
 mod call;
 mod complete;
 mod doctor;
+mod import;
 mod inspect;
 mod many;
 mod prompts;
 mod resources;
+mod saved;
 mod servers;
 mod tools;
 
 use sanswire::client::Peer;
+use saved::Change;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -34,6 +38,11 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Prompt { words, reach } => prompts::get(context, &words, &reach),
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
+        Verb::Add(addition) => add::run(context, &addition),
+        Verb::Remove { name } => saved::run(context, &name, Change::Remove),
+        Verb::Enable { name } => saved::run(context, &name, Change::Enable),
+        Verb::Disable { name } => saved::run(context, &name, Change::Disable),
+        Verb::Import { words, dry_run } => import::run(context, &words, dry_run),
         Verb::DemoServer(_) | Verb::Completions { .. } => Ok(0),
     };
     if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {

@@ -2,16 +2,19 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "in a test nothing may be missing")]
 
+mod add;
 mod arguments;
 mod configuration;
 mod demo;
 mod doctor;
 mod exit_codes;
 mod home;
+mod import;
 mod lists;
 mod output;
 mod pty;
 mod readme;
 mod secrets;
 mod signals;
+mod strangers;
 mod trust;

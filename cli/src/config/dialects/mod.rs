@@ -74,6 +74,27 @@ enum Base {
     Machine,
 }
 
+/// Whose file that is, if it is one that another program reads.
+pub(super) fn owner(places: &Places, path: &Path) -> Option<&'static str> {
+    let real = std::fs::canonicalize(path).ok();
+    let is = |known: &Path| {
+        known == path
+            || real
+                .as_deref()
+                .is_some_and(|real| std::fs::canonicalize(known).is_ok_and(|known| known == real))
+    };
+    let owns = |client: &&Client| {
+        client.files.iter().any(|place| match place.base {
+            // In whatever project.
+            Base::Project => {
+                path.ends_with(place.path) || real.as_ref().is_some_and(|real| real.ends_with(place.path))
+            }
+            _ => place.path(places).is_some_and(|known| is(&known)),
+        })
+    };
+    CLIENTS.iter().find(owns).map(|client| client.title)
+}
+
 /// Reads what is there. What cannot be read is a warning: it is not ours to be strict about.
 pub(super) fn load(into: &mut Configuration, places: &Places) {
     for client in &CLIENTS {

@@ -1,0 +1,208 @@
+//! `add`: a server is put into a file of ours.
+
+mod wizard;
+
+use std::path::PathBuf;
+
+use sanswire::jsonrpc::RawJson;
+
+use super::saved;
+use crate::config::{OwnFiles, PROJECT_FILE, Places, Store, headers};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::json::object;
+use crate::options::{Addition, ApprovalChoice, EraChoice, Inherit};
+use crate::output::{document, json_document};
+use crate::words::check_name;
+
+/// How a new server is reached.
+#[derive(Debug, PartialEq)]
+pub(super) enum New {
+    Command { program: String, args: Vec<String> },
+    Web { url: String, sse: bool, headers: Vec<(String, String)> },
+}
+
+/// Puts a server in: what the command line says, or what the person at the terminal does.
+pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure> {
+    let path = file(context, addition.project)?;
+    let said = said(context, addition)?;
+    let (name, new) = match (said, &addition.name) {
+        (Some(new), Some(name)) => {
+            (check_name(name).map_err(|why| Failure::usage(format!("{name:?}: {why}")))?.to_owned(), new)
+        }
+        (Some(_), None) => return Err(Failure::usage("the server has no name").hint(USAGE)),
+        (None, _) if !context.interactive || context.common.json => {
+            return Err(Failure::usage("how is the server reached?").hint(USAGE));
+        }
+        (None, name) => {
+            let taken = Store::open(&path)?;
+            let free = |name: &str| if taken.has(name) { Err(is_there(name, &path)) } else { Ok(()) };
+            match wizard::ask(name.as_deref(), &free)? {
+                Some(asked) => asked,
+                None => return Err(Failure::new(1, "cancelled", "nothing was written")),
+            }
+        }
+    };
+    let entry = entry(context, addition, &new)?;
+    let mut store = Store::open(&path)?;
+    if store.has(&name) {
+        return Err(
+            Failure::usage(is_there(&name, &path)).hint(format!("sanswire remove {name} takes it out"))
+        );
+    }
+    store.insert(&name, &entry)?;
+    store.save()?;
+    drop(store);
+    if context.common.json {
+        json_document(&object(|w| {
+            w.string("saved", &name).string("file", &path.to_string_lossy());
+        }))?;
+    } else {
+        document(&format!("Saved {name} in {}. {}\n", path.display(), saved::TAKES_EFFECT))?;
+    }
+    // What it says could be of no use, or answer to another name.
+    let configuration = context.configuration()?;
+    let mine = |entry: &&crate::config::Entry| entry.key == name && entry.file.as_ref() == Some(&path);
+    if let Some(other) = configuration.entries.iter().find(mine).filter(|entry| entry.name != name) {
+        context.warn(&format!(
+            "{name} is the name of a server in another file; this one answers to {}",
+            other.name
+        ));
+    }
+    Ok(0)
+}
+
+const USAGE: &str = "sanswire add NAME -- COMMAND ARGUMENT…, or sanswire add NAME --url URL; on a terminal, sanswire add asks";
+
+fn is_there(name: &str, path: &std::path::Path) -> String {
+    format!("there is a server {name} in {} already", path.display())
+}
+
+/// The file that is written to.
+pub(super) fn file(context: &Context, project: bool) -> Result<PathBuf, Failure> {
+    if let Some(path) = &context.common.config {
+        return std::path::absolute(path)
+            .map_err(|error| Failure::usage(format!("{} cannot be written: {error}", path.display())));
+    }
+    let places = Places::of_process();
+    let files = OwnFiles::of(&places);
+    if project {
+        return Ok(files.project.unwrap_or_else(|| places.directory.join(PROJECT_FILE)));
+    }
+    files.user.ok_or_else(|| {
+        Failure::usage("there is no configuration folder")
+            .hint("set HOME or XDG_CONFIG_HOME, or use --project")
+    })
+}
+
+/// What the command line says of how it is reached. `None`: nothing.
+fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> {
+    if let Some((program, args)) = addition.command.split_first() {
+        if addition.sse || !addition.header.is_empty() {
+            return Err(Failure::usage("--sse and --header go with --url, not with a command"));
+        }
+        let text = |word: &std::ffi::OsString| {
+            word.to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| Failure::usage(format!("{} is no text, and cannot be saved", word.display())))
+        };
+        let program = text(program)?;
+        if program.trim().is_empty() {
+            return Err(Failure::usage("the command is empty"));
+        }
+        let args = args.iter().map(text).collect::<Result<_, _>>()?;
+        return Ok(Some(New::Command { program, args }));
+    }
+    let Some(url) = &addition.url else { return Ok(None) };
+    check_url(url).map_err(Failure::usage)?;
+    if !context.common.env.is_empty() || context.common.cwd.is_some() || context.common.inherit_env.is_some()
+    {
+        return Err(Failure::usage("a server on the web has no environment and no folder of ours"));
+    }
+    let mut given = Vec::new();
+    for header in &addition.header {
+        let read =
+            headers::one(header).ok_or_else(|| Failure::usage(format!("{header:?} is not Name: value")))?;
+        given.push(checked(read)?);
+    }
+    Ok(Some(New::Web { url: url.trim().to_owned(), sse: addition.sse, headers: given }))
+}
+
+fn checked((name, value): (String, String)) -> Result<(String, String), Failure> {
+    let value = headers::check(&name, &value).map_err(Failure::usage)?;
+    Ok((name, value))
+}
+
+/// An address begins with `http://` or `https://`, in whatever case.
+fn check_url(url: &str) -> Result<(), String> {
+    let lower = url.trim().to_ascii_lowercase();
+    let rest = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.starts_with('/') => Ok(()),
+        _ => Err("an address begins with http:// or https:// and a host".into()),
+    }
+}
+
+/// The entry as it is written; what is empty is left out.
+fn entry(context: &Context, addition: &Addition, new: &New) -> Result<RawJson, Failure> {
+    let common = &context.common;
+    if addition.project && addition.approval == Some(ApprovalChoice::Allow) {
+        return Err(Failure::usage("a project's file cannot allow calls without a question")
+            .hint("put a rule into your own file: \"sanswire\": { \"rules\": { \"NAME/*\": \"allow\" } }"));
+    }
+    Ok(object(|w| {
+        match new {
+            New::Command { program, args } => {
+                w.string("command", program);
+                if !args.is_empty() {
+                    w.array_of_strings("args", args.iter().map(String::as_str));
+                }
+                if !common.env.is_empty() {
+                    w.object("env", |w| {
+                        common.env.iter().for_each(|(name, value)| {
+                            w.string(name, value);
+                        })
+                    });
+                }
+                if let Some(cwd) = &common.cwd {
+                    let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone());
+                    w.string("cwd", &cwd.to_string_lossy());
+                }
+                if let Some(inherit) = common.inherit_env {
+                    w.string("inherit_env", if inherit == Inherit::All { "all" } else { "list" });
+                }
+            }
+            New::Web { url, sse, headers } => {
+                w.string("url", url);
+                if *sse {
+                    w.string("type", "sse");
+                }
+                if !headers.is_empty() {
+                    w.object("headers", |w| {
+                        headers.iter().for_each(|(name, value)| {
+                            w.string(name, value);
+                        })
+                    });
+                }
+            }
+        }
+        if let Some(approval) = addition.approval {
+            w.string("approval", approval.as_str());
+        }
+        if let Some(timeout) = common.timeout {
+            w.f64("timeout", timeout.as_secs_f64());
+        }
+        match common.era {
+            None | Some(EraChoice::Auto) => {}
+            Some(EraChoice::Legacy) => {
+                w.string("era", "legacy");
+            }
+            Some(EraChoice::Modern) => {
+                w.string("era", "modern");
+            }
+            Some(EraChoice::Date(revision)) => {
+                w.string("era", revision.as_str());
+            }
+        }
+    }))
+}

@@ -1,0 +1,300 @@
+use crate::home::{Home, until};
+use crate::pty::Terminal;
+
+const OWN: &str = "config/sanswire/config.json";
+
+fn file(home: &Home) -> serde_json::Value {
+    serde_json::from_str(&home.read(OWN)).unwrap()
+}
+
+#[test]
+fn a_server_is_put_in_switched_off_and_on_and_taken_out_and_the_rest_stays_to_the_byte() {
+    // H-161, H-162
+    let home = Home::new();
+    let text = "// mine\n{\n\t\"theirs\": [1,2,], # odd\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"x\"} // first\n\t}\n}\n";
+    home.write(OWN, text);
+    let said =
+        home.run(&["add", "b-1", "--env", "K=${HOME}", "--approval", "deny", "--", "sh", "-c", "a b"]).ok();
+    assert!(
+        said.starts_with("Saved b-1 in /") && said.contains(OWN) && said.contains("from the next start on"),
+        "{said}"
+    );
+    let with = text.replace(
+        "{\"command\": \"x\"} // first\n",
+        "{\"command\": \"x\"}, // first\n\t\t\"b-1\": {\n\t\t\t\"command\": \"sh\",\n\t\t\t\"args\": [\"-c\", \"a b\"],\n\t\t\t\"env\": {\n\t\t\t\t\"K\": \"${HOME}\"\n\t\t\t},\n\t\t\t\"approval\": \"deny\"\n\t\t}\n",
+    );
+    assert_eq!(home.read(OWN), with);
+    let said = home.run(&["disable", "b-1"]).ok();
+    assert!(said.starts_with("Disabled b-1 in /"), "{said}");
+    assert!(home.run(&["servers", "b-1"]).ok().contains("disabled"));
+    assert!(home.run(&["enable", "b-1"]).ok().starts_with("Enabled b-1 in /"));
+    assert_eq!(home.read(OWN), with);
+    let said = home.run(&["rm", "b-1"]).ok();
+    assert!(said.starts_with("Removed b-1 in /") && said.contains("from the next start on"), "{said}");
+    assert_eq!(home.read(OWN), text);
+    let ran = home.run(&["remove", "b-1"]);
+    assert!(ran.status == 5 && ran.stderr.contains("there is no server \"b-1\""), "{ran:?}");
+    let ran = home.run(&["remove"]);
+    assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire remove"), "{ran:?}");
+    assert_eq!(home.read(OWN), text);
+}
+
+#[test]
+fn what_was_added_is_what_starts() {
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    let start = "printf %s \"$1-$V\" >seen";
+    home.run(&[
+        "add",
+        "s",
+        "--env",
+        &format!("ON_START={start}"),
+        "--env",
+        "V=v",
+        "--cwd",
+        ".",
+        "--timeout",
+        "30",
+        "--",
+        "sh",
+        &fake,
+        "a b",
+    ])
+    .ok();
+    assert_eq!(home.run(&["call", "s/t"]).ok(), "ok\n");
+    assert_eq!(home.read("work/seen"), "a b-v");
+    assert_eq!(file(&home)["mcpServers"]["s"]["timeout"], 30.0);
+    let said = home
+        .run(&[
+            "add",
+            "w",
+            "--url",
+            "HTTPS://x/mcp",
+            "--sse",
+            "-H",
+            "Authorization: Bearer ${T:-t}",
+            "-H",
+            "A: b, c",
+            "--json",
+        ])
+        .json();
+    assert_eq!(said["saved"], "w");
+    let w = &file(&home)["mcpServers"]["w"];
+    assert_eq!(w["type"], "sse");
+    assert_eq!(w["headers"], serde_json::json!({"Authorization": "Bearer ${T:-t}", "A": "b, c"}));
+    // In the project, and in a file that is named.
+    assert!(home.run(&["add", "p", "--project", "--", "x"]).ok().contains("work/.sanswire.json"));
+    assert!(home.run(&["servers", "p"]).ok().contains("not allowed yet"));
+    home.run(&["--config", "other.json", "add", "o", "--", "x"]).ok();
+    assert!(home.read("work/other.json").contains("\"o\""));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
+    // H-158, H-160
+    let home = Home::new();
+    for (words, says) in [
+        (&["add", "my_server", "--", "x"][..], "letters, digits and hyphens"),
+        (&["add", "a b", "--", "x"], "letters, digits and hyphens"),
+        (&["add", " ", "--", "x"], "a name is needed"),
+        (&["add", "a", "--", " "], "the command is empty"),
+        (&["add", "a", "--url", "ftp://x"], "http:// or https://"),
+        (&["add", "a", "--url", "https://"], "http:// or https://"),
+        (&["add", "a", "--url", "https://x", "-H", "none"], "not Name: value"),
+        (&["add", "a", "--url", "https://x", "-H", "Mcp-Session-Id: 1"], "belongs to the transport"),
+        (&["add", "a", "--url", "https://x", "--env", "A=b"], "no environment"),
+        (&["add", "a", "-H", "A: b", "--", "x"], "--url"),
+        (&["add", "a", "--project", "--approval", "allow", "--", "x"], "cannot allow calls"),
+        (&["add", "a"], "how is the server reached?"),
+        (&["add"], "on a terminal, sanswire add asks"),
+        (&["enable", "demo"], "built in"),
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.status, 1, "{words:?}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{words:?}: {ran:?}");
+    }
+    assert!(!home.path.join("config").exists() && !home.path.join("work/.sanswire.json").exists());
+    home.configure(r#"{"a":{"command":"x"}}"#);
+    let text = home.read(OWN);
+    let ran = home.run(&["add", "a", "--", "y"]);
+    assert!(
+        ran.status == 1 && ran.stderr.contains("already") && ran.stderr.contains("sanswire remove a"),
+        "{ran:?}"
+    );
+    assert_eq!(home.read(OWN), text);
+    home.write(OWN, "{");
+    assert_eq!(home.run(&["add", "b", "--", "y"]).status, 1);
+    assert_eq!(home.read(OWN), "{");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_is_for_the_user_alone_links_are_followed_and_those_of_a_project_are_not() {
+    // H-153
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let home = Home::new();
+    let kept = home.write("dotfiles/sanswire.json", "{}");
+    std::fs::create_dir_all(home.path.join("config/sanswire")).unwrap();
+    symlink("../../dotfiles/sanswire.json", home.path.join(OWN)).unwrap();
+    home.run(&["add", "a", "--", "x"]).ok();
+    assert!(home.read("dotfiles/sanswire.json").contains("\"a\""));
+    assert!(std::fs::symlink_metadata(home.path.join(OWN)).unwrap().is_symlink());
+    assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+    let stranger = home.write("stranger.json", "{}");
+    symlink(&stranger, home.path.join("work/.sanswire.json")).unwrap();
+    let ran = home.run(&["add", "p", "--project", "--", "x"]);
+    assert!(ran.status == 1 && ran.stderr.contains("symbolic link in a project"), "{ran:?}");
+    assert_eq!(home.read("stranger.json"), "{}");
+    let names: Vec<_> = std::fs::read_dir(home.path.join("dotfiles"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["sanswire.json"]);
+}
+
+#[test]
+fn two_at_once_both_land() {
+    let home = Home::new();
+    let children: Vec<_> = (0..12)
+        .map(|n| {
+            let mut command = home.command(&["add", &format!("s{n}"), "--", "x"]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(file(&home)["mcpServers"].as_object().unwrap().len(), 12);
+}
+
+#[test]
+fn files_of_other_programs_are_never_written() {
+    let home = Home::new();
+    let text = r#"{"mcpServers":{"c":{"command":"x"}}}"#;
+    home.write(".cursor/mcp.json", text);
+    home.write("work/.mcp.json", text);
+    for words in [
+        &["remove", "c"][..],
+        &["disable", "c"],
+        &["enable", "c@cursor"],
+        &["--config", "../.cursor/mcp.json", "add", "n", "--", "x"],
+        &["--config", ".mcp.json", "add", "n", "--", "x"],
+        &["--config", ".mcp.json", "remove", "c"],
+    ] {
+        let ran = home.run(words);
+        assert!(ran.status == 1 && ran.stderr.contains("never written"), "{words:?}: {ran:?}");
+    }
+    assert_eq!((home.read(".cursor/mcp.json"), home.read("work/.mcp.json")), (text.into(), text.into()));
+}
+
+#[test]
+fn on_a_terminal_it_asks_for_the_kind_the_name_and_the_rest() {
+    // H-157
+    let home = Home::new();
+    home.configure(r#"{"taken":{"command":"x"}}"#);
+    let mut terminal = Terminal::start(&home, &["add"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("\r");
+    for (name, why) in
+        [("", "a name is needed"), ("my_server", "letters, digits and hyphens"), ("taken", "already")]
+    {
+        terminal.expect("Name: ");
+        terminal.send(&format!("{name}\r"));
+        terminal.expect(why);
+    }
+    terminal.expect("Name: ");
+    terminal.send("filx\u{7f}es\r");
+    terminal.expect("Command: ");
+    terminal.send(" \r");
+    terminal.expect("a command is needed");
+    terminal.expect("Command: ");
+    terminal.send("\"/opt/my server\" -y\r");
+    terminal.expect("Arguments, if any: ");
+    terminal.send("--root \"/a b\" \"open\r");
+    terminal.expect("is not closed, and was dropped");
+    let (status, seen) = terminal.wait();
+    assert!(status == 0 && seen.contains("Saved files in "), "{seen:?}");
+    let entry = &file(&home)["mcpServers"]["files"];
+    assert_eq!(
+        *entry,
+        serde_json::json!({"command": "/opt/my server", "args": ["-y", "--root", "/a b", "open"]})
+    );
+
+    let mut terminal = Terminal::start(&home, &["add", "web"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("j\r");
+    terminal.expect("Address: ");
+    terminal.send("example.com\r");
+    terminal.expect("begins with http:// or https://");
+    terminal.expect("Address: ");
+    terminal.send("https://example.com/mcp\r");
+    terminal.expect("How does it speak?");
+    terminal.send("\r");
+    terminal.expect("Headers, if any");
+    terminal.send("Accept: x\r");
+    terminal.expect("belongs to the transport");
+    terminal.expect("Headers, if any");
+    terminal.send("A: b, lost, C: d\r");
+    terminal.expect("\"lost\" is not Name: value, and was dropped");
+    assert_eq!(terminal.wait().0, 0);
+    let entry = &file(&home)["mcpServers"]["web"];
+    assert_eq!(
+        *entry,
+        serde_json::json!({"url": "https://example.com/mcp", "headers": {"A": "b", "C": "d"}})
+    );
+
+    let mut terminal = Terminal::start(&home, &["add", "bare"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("\r");
+    terminal.expect("Command: ");
+    terminal.send("x\r");
+    terminal.expect("Arguments, if any: ");
+    terminal.send("\r");
+    assert_eq!(terminal.wait().0, 0);
+    assert_eq!(file(&home)["mcpServers"]["bare"], serde_json::json!({"command": "x"}));
+}
+
+#[test]
+fn escape_leaves_at_every_question_and_nothing_was_written() {
+    // H-157
+    let steps: [(&str, &str); 7] = [
+        ("What kind of server?", "\r"),
+        ("Name: ", "files\r"),
+        ("Command: ", "x\r"),
+        ("Arguments, if any: ", ""),
+        ("Address: ", "https://x\r"),
+        ("How does it speak?", "\r"),
+        ("Headers, if any", ""),
+    ];
+    let home = Home::new();
+    for (web, last) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 4), (true, 5), (true, 6)] {
+        let mut terminal = Terminal::start(&home, &["add"], &[]);
+        for (n, (question, keys)) in steps.iter().enumerate() {
+            if n > last || (web && (2..4).contains(&n)) {
+                continue;
+            }
+            terminal.expect(question);
+            terminal.expect_keys();
+            terminal.send(if n == last {
+                "\u{1b}"
+            } else if n == 0 && web {
+                "j\r"
+            } else {
+                keys
+            });
+        }
+        let (status, seen) = terminal.wait();
+        assert!(status == 1 && seen.contains("nothing was written"), "{last}: {seen:?}");
+        assert!(!home.path.join("config").join("sanswire/config.json").exists(), "{last}");
+    }
+    let mut terminal = Terminal::start(&home, &["add"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("\u{3}");
+    assert_eq!(terminal.wait().0, 130);
+    until("nothing is there", || !home.path.join(OWN).exists());
+}
