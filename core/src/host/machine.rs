@@ -66,6 +66,13 @@ impl Host {
         open
     }
 
+    /// The calls that a question is about, the one that came first at the front: several if they are the same. None if
+    /// the question is not open any more.
+    #[must_use]
+    pub fn asked_about(&self, approval: ApprovalHandle) -> &[CallHandle] {
+        self.calls.asked_about(approval)
+    }
+
     /// Goes on with a call that asked for input. False: it does not wait for any.
     pub fn resume(&mut self, call: CallHandle, answers: InputAnswers, now: Instant) -> bool {
         self.manager.at(now);

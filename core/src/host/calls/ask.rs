@@ -110,6 +110,11 @@ impl Calls {
         first.is_some_and(|first| first.is_same(open))
     }
 
+    /// The calls that a question is about.
+    pub(in crate::host) fn asked_about(&self, approval: ApprovalHandle) -> &[CallHandle] {
+        self.questions.get(&approval).map_or(&[], |asked| &asked.calls)
+    }
+
     /// False: the question is not open.
     pub(in crate::host) fn answer(
         &mut self,
