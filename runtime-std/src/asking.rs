@@ -95,8 +95,7 @@ impl Client {
             let Outcome::InputRequired(input) = outcome else { return Ok(outcome) };
             let Some(responder) = &self.shared().responder else { return Ok(Outcome::InputRequired(input)) };
             if input.requests().is_empty() {
-                let doubled = ASK_AGAIN.saturating_mul(1 << input.round().min(16));
-                std::thread::sleep(doubled.min(ASK_AGAIN_MOST));
+                std::thread::sleep(pause_before_asking_again(&input));
             }
             let answers = InputAnswers::collect(&input, |request| responder.respond(request));
             let next = self.request(
@@ -133,7 +132,29 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(|state, now| state.machine.request(method, params, options, now))
+        self.begin(false, |state, now| state.machine.request(method, params, options, now))
+    }
+
+    /// As [`start`](Self::start). Progress is for [`Pending::wait_with`].
+    pub(crate) fn start_with(
+        &self,
+        method: Method,
+        params: Option<RawJson>,
+        options: &RequestOptions,
+        wants_progress: bool,
+    ) -> Result<Pending, ApiError> {
+        self.begin(wants_progress, |state, now| state.machine.request(method, params, options, now))
+    }
+
+    /// As [`resume`](Self::resume), and does not wait. Progress is for [`Pending::wait_with`].
+    pub(crate) fn start_resume(
+        &self,
+        from: &InputRequired,
+        answers: &InputAnswers,
+        options: &RequestOptions,
+        wants_progress: bool,
+    ) -> Result<Pending, ApiError> {
+        self.begin(wants_progress, |state, now| state.machine.resume(from, answers, options, now))
     }
 
     /// Calls a tool and does not wait; see [`start`](Self::start).
@@ -146,18 +167,19 @@ impl Client {
         arguments: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(|state, now| state.machine.call_tool(name, arguments, options, now))
+        self.begin(false, |state, now| state.machine.call_tool(name, arguments, options, now))
     }
 
     fn begin(
         &self,
+        wants_progress: bool,
         ask: impl FnOnce(&mut Locked<'_>, Instant) -> Result<RequestHandle, ApiError>,
     ) -> Result<Pending, ApiError> {
         let shared = self.shared();
         let mut state = shared.lock();
         let now = shared.clock.now();
         let request = ask(&mut state, now)?;
-        state.calls.insert(request, false);
+        state.calls.insert(request, wants_progress);
         if state.corks == 0 {
             shared.flush(&mut state, now);
             shared.kick(&mut state);
@@ -250,6 +272,11 @@ impl Client {
             Waited::NotYet => Ok(Outcome::Cancelled),
         }
     }
+}
+
+/// How long to wait before a call that only wants to be made again is made again.
+pub(crate) fn pause_before_asking_again(input: &InputRequired) -> Duration {
+    ASK_AGAIN.saturating_mul(1 << input.round().min(16)).min(ASK_AGAIN_MOST)
 }
 
 /// A call of this thread's that is given up if the thread unwinds.

@@ -45,6 +45,18 @@ impl Closer {
         }
     }
 
+    /// As [`close`](Self::close), and waits for nothing.
+    pub(crate) fn begin(&self) {
+        let connections = {
+            let mut held = self.held();
+            held.closed = true;
+            held.connections.clone()
+        };
+        for shared in connections.iter().filter_map(Weak::upgrade) {
+            shared.begin_close();
+        }
+    }
+
     /// From here on the connection ends with it. It is led by this thread.
     pub(crate) fn attach(&self, shared: &Arc<Shared>) {
         let mut held = self.held();

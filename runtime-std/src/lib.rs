@@ -54,6 +54,7 @@ mod connect;
 mod error;
 mod exit;
 mod handlers;
+pub mod host;
 mod launch;
 mod lead;
 mod notices;

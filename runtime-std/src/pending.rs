@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sanswire::Machine as _;
-use sanswire::client::{Outcome, RequestHandle};
+use sanswire::client::{Outcome, Progress, RequestHandle};
 
 use crate::lead::Waited;
 use crate::shared::Shared;
@@ -37,13 +37,23 @@ impl Pending {
     /// Waits for the end of the request.
     #[must_use]
     pub fn wait(mut self) -> Outcome {
-        self.wait_until(None).unwrap_or(Outcome::Cancelled)
+        self.wait_until(None, None).unwrap_or(Outcome::Cancelled)
+    }
+
+    /// As [`wait`](Self::wait). Progress is told on this thread, if it was asked for when the request was made.
+    pub(crate) fn wait_with(mut self, on_progress: &mut dyn FnMut(&Progress)) -> Outcome {
+        self.wait_until(None, Some(on_progress)).unwrap_or(Outcome::Cancelled)
+    }
+
+    /// What ends it while another thread waits for it.
+    pub(crate) fn canceller(&self) -> Canceller {
+        Canceller { shared: Arc::clone(&self.shared), request: self.request }
     }
 
     /// Waits for the end of the request, for `timeout` at most. `None`: it is open still, or its outcome was
     /// taken already.
     pub fn wait_timeout(&mut self, timeout: Duration) -> Option<Outcome> {
-        self.wait_until(Some(timeout))
+        self.wait_until(Some(timeout), None)
     }
 
     /// The outcome, if it is there. Reads nothing.
@@ -53,18 +63,25 @@ impl Pending {
         Some(outcome)
     }
 
-    fn wait_until(&mut self, timeout: Option<Duration>) -> Option<Outcome> {
+    fn wait_until(
+        &mut self,
+        timeout: Option<Duration>,
+        progress: Option<&mut dyn FnMut(&Progress)>,
+    ) -> Option<Outcome> {
         if !self.open {
             return None;
         }
         let mut state = self.shared.lock();
-        if let Some(outcome) = state.calls.take_finished(self.request) {
+        // What was reported comes before the end.
+        if progress.is_none()
+            && let Some(outcome) = state.calls.take_finished(self.request)
+        {
             self.open = false;
             return Some(outcome);
         }
         let now = self.shared.clock.now();
         let until = timeout.map(|timeout| now.saturating_add(timeout));
-        match self.shared.wait_call(state, self.request, now, until, None) {
+        match self.shared.wait_call(state, self.request, now, until, progress) {
             Waited::Finished(outcome) => {
                 self.open = false;
                 Some(outcome)
@@ -85,6 +102,28 @@ impl Drop for Pending {
         if self.open {
             self.shared.abandon(self.request, None);
         }
+    }
+}
+
+/// Ends a request that another thread waits for: it gets [`Outcome::Cancelled`].
+pub(crate) struct Canceller {
+    shared: Arc<Shared>,
+    request: RequestHandle,
+}
+
+impl Canceller {
+    pub(crate) fn cancel(&self) {
+        let shared = &*self.shared;
+        let mut state = shared.lock();
+        let now = shared.clock.now();
+        if state.machine.cancel(self.request, None, now).is_ok() {
+            shared.deliver(&mut state, now);
+            shared.flush(&mut state, now);
+            shared.give_up_if_deaf(&mut state, now);
+            // The leader may be the one that waits for it.
+            shared.wake_leader(&mut state);
+        }
+        shared.unlock(state);
     }
 }
 

@@ -7,6 +7,7 @@ use std::thread::Thread;
 
 use sanswire::client::{Event, LineConnection, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict};
 use sanswire::error::{CloseReason, Violation};
+use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::{Instant, Machine};
 
@@ -76,6 +77,7 @@ pub(crate) struct State {
     pub(crate) leaders: Option<RequestHandle>,
     pub(crate) leaders_outcome: Option<Outcome>,
     pub(crate) notices: Notices,
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) corks: u32,
     pub(crate) lead: Lead,
     /// How often a caller took the lead.
@@ -97,6 +99,14 @@ pub(crate) struct State {
     pub(crate) closed: Option<CloseReason>,
     pub(crate) exit: Option<Exit>,
     taps: Option<tap::Splitters>,
+}
+
+/// The thread that looks after a connection for a host. It leads nothing and waits for no call, so it is told of what
+/// concerns it.
+pub(crate) struct Keeper {
+    pub(crate) thread: Thread,
+    /// Its requests that stay open.
+    pub(crate) listens: Vec<RequestHandle>,
 }
 
 pub(crate) type Locked<'a> = MutexGuard<'a, State>;
@@ -135,6 +145,7 @@ impl Shared {
             leaders: None,
             leaders_outcome: None,
             notices: Notices::default(),
+            keeper: None,
             corks: 0,
             lead: Lead::Caller,
             leads: 1,
@@ -309,6 +320,8 @@ impl Shared {
                 Event::Finished { request, outcome } => {
                     if let Some(thread) = state.calls.finish(request, outcome) {
                         state.wakes.push(thread);
+                    } else if state.keeper.as_ref().is_some_and(|keeper| keeper.listens.contains(&request)) {
+                        wake_keeper(state);
                     }
                 }
                 Event::Progress { request, progress } => {
@@ -316,7 +329,11 @@ impl Shared {
                         state.wakes.push(thread);
                     }
                 }
+                // A host takes what it needs at once, so that nothing else piles up here.
+                Event::Notification { subscription: None, method, .. }
+                    if state.keeper.is_some() && !is_list_changed(&method) => {}
                 Event::Notification { subscription, method, params } => {
+                    wake_keeper(state);
                     state.notices.push(Notification { subscription, method, params });
                     if state.notices.readers > 0 {
                         self.changed.notify_all();
@@ -325,7 +342,10 @@ impl Shared {
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
                 Event::Ready(peer) => state.peer = Some(peer),
-                Event::Verdict(verdict) => state.verdict = Some(verdict),
+                Event::Verdict(verdict) => {
+                    state.verdict = Some(verdict);
+                    wake_keeper(state);
+                }
                 Event::Violation(violation) => {
                     state.violations.push(violation);
                     state.violations.truncate(MAX_VIOLATIONS);
@@ -333,6 +353,7 @@ impl Shared {
                 Event::Closed(reason) => {
                     state.closed = Some(reason);
                     state.jobs.clear();
+                    wake_keeper(state);
                     self.changed.notify_all();
                     self.job.notify_all();
                     self.wake_watcher(state);
@@ -380,4 +401,14 @@ impl Shared {
             state.wakes.push(thread.clone());
         }
     }
+}
+
+fn wake_keeper(state: &mut State) {
+    if let Some(keeper) = &state.keeper {
+        state.wakes.push(keeper.thread.clone());
+    }
+}
+
+const fn is_list_changed(method: &Method) -> bool {
+    matches!(method, Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged)
 }

@@ -28,6 +28,7 @@ pub(crate) fn serve(flags: &[String]) {
         Some((kind, flags)) if kind == "asking" => return crate::asks::serve(flags),
         Some((kind, flags)) if kind == "governed" => return crate::governed::serve(flags),
         Some((kind, _)) if kind == "closures" => return crate::closures::serve(),
+        Some((kind, flags)) if kind == "hosted" => return crate::hosted::serve(flags),
         _ => {}
     }
     let server = Arc::new(Server {
@@ -70,11 +71,11 @@ fn close(fd: i32) {
     drop(unsafe { OwnedFd::from_raw_fd(fd) });
 }
 
-fn text(value: Option<JsonRef<'_>>) -> String {
+pub(crate) fn text(value: Option<JsonRef<'_>>) -> String {
     value.and_then(JsonRef::str).map(|text| text.decode().into_owned()).unwrap_or_default()
 }
 
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(format!("{line}\n").as_bytes());
     let _ = out.flush();
@@ -84,11 +85,11 @@ fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
 }
 
-fn reply(id: &str, result: &str) {
+pub(crate) fn reply(id: &str, result: &str) {
     say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
 }
 
-fn content(text: &str) -> String {
+pub(crate) fn content(text: &str) -> String {
     let text = RawJson::serialize(text).unwrap();
     format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, text.as_str())
 }

@@ -17,6 +17,11 @@ mod errors;
 mod flow;
 mod governed;
 mod halts;
+mod host_calls;
+mod host_common;
+mod host_reconnect;
+mod host_servers;
+mod hosted;
 mod hostile;
 mod input;
 mod listening;
@@ -61,6 +66,9 @@ fn main() -> ExitCode {
                 flow::trials(),
                 governed::trials(),
                 halts::trials(),
+                host_calls::trials(),
+                host_reconnect::trials(),
+                host_servers::trials(),
                 hostile::trials(),
                 input::trials(),
                 listening::trials(),

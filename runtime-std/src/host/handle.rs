@@ -1,0 +1,261 @@
+//! What an embedder holds.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sanswire::Instant;
+use sanswire::client::Progress;
+use sanswire::host::policy::{Answer, ApprovalHandle, Grants};
+use sanswire::host::results::{PageFault, PageHandle};
+use sanswire::host::{
+    CallEnd, CallHandle, CallRefused, CallRequest, Host as Machine, HostConfig, ServerState,
+};
+use sanswire::server::Principal;
+
+use super::builder::HostBuilder;
+use super::call::PendingCall;
+use super::shared::Shared;
+use super::surface::Approver;
+use crate::client::Client;
+use crate::exit::Exit;
+
+/// Many servers behind one policy. Clones share it; any number of threads may use it at once.
+///
+/// A call is made on the thread that asks for it, and waits for nobody else's. When the last clone goes, the host is
+/// closed as by [`close`](Self::close), which may take as long.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    timer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut statuses = f.debug_map();
+        statuses.entries(self.states().iter().map(|state| (&state.name, state.status))).finish()
+    }
+}
+
+impl Host {
+    /// A host of this configuration, to be set up further.
+    pub fn builder(config: HostConfig) -> HostBuilder {
+        HostBuilder::new(config)
+    }
+
+    pub(super) fn new(shared: Arc<Shared>, timer: JoinHandle<()>) -> Self {
+        Self { inner: Arc::new(Inner { shared, timer: Mutex::new(Some(timer)) }) }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// Waits until every server was tried once, for `timeout` at most; whether they were. At once where nothing is to
+    /// be started, and when the host is closed. Call it as often as you like.
+    pub fn wait_started(&self, timeout: Duration) -> bool {
+        let shared = self.shared();
+        let until = shared.clock.later(timeout);
+        let mut state = shared.lock();
+        loop {
+            let left = until.saturating_since(shared.clock.now());
+            if state.machine.is_started() || state.closing || left.is_zero() {
+                return state.machine.is_started();
+            }
+            state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Makes a call and waits for its end. Whoever is to be asked about it is asked on this thread.
+    ///
+    /// # Errors
+    /// [`CallRefused`]: nothing came of it.
+    pub fn call(&self, request: CallRequest) -> Result<CallEnd, CallRefused> {
+        let call = self.shared().begin(request, false)?;
+        Ok(PendingCall::new(Arc::clone(self.shared()), call, false).wait())
+    }
+
+    /// As [`call`](Self::call). Progress is reported on this thread; a slow callback delays this call only, and misses
+    /// reports once 64 wait.
+    ///
+    /// # Errors
+    /// [`CallRefused`]: nothing came of it.
+    pub fn call_with(
+        &self,
+        request: CallRequest,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<CallEnd, CallRefused> {
+        let call = self.shared().begin(request, true)?;
+        Ok(PendingCall::new(Arc::clone(self.shared()), call, true).wait_with(on_progress))
+    }
+
+    /// Makes a call and does not wait. The request leaves at once, unless somebody is to be asked or its server is to
+    /// be waited for: then it leaves when the call is waited for.
+    ///
+    /// # Errors
+    /// [`CallRefused`]: nothing came of it.
+    pub fn start(&self, request: CallRequest) -> Result<PendingCall, CallRefused> {
+        let call = self.shared().begin(request, true)?;
+        let mut pending = PendingCall::new(Arc::clone(self.shared()), call, true);
+        pending.send();
+        Ok(pending)
+    }
+
+    /// Gives a call up; its thread gets its end. False: it is over.
+    pub fn cancel(&self, call: CallHandle) -> bool {
+        self.shared().act(|machine, now| machine.cancel(call, now))
+    }
+
+    /// Answers a question. False: it is not open any more, and nothing happens.
+    pub fn answer(&self, approval: ApprovalHandle, answer: Answer) -> bool {
+        self.shared().act(|machine, now| machine.answer(approval, answer, now))
+    }
+
+    /// Who is asked from now on. `None`: nobody, so that what has to be asked about is denied, what waits included.
+    pub fn set_approver(&self, approver: Option<Arc<dyn Approver>>) {
+        self.install(approver);
+    }
+
+    pub(super) fn install(&self, approver: Option<Arc<dyn Approver>>) {
+        let shared = self.shared();
+        let mut state = shared.lock();
+        let there = approver.is_some();
+        let before = std::mem::replace(&mut state.approver, approver);
+        let now = shared.clock.now();
+        state.machine.set_approver(there, now);
+        shared.settle(state);
+        // Embedder code, so not under the lock.
+        drop(before);
+    }
+
+    /// A turn begins: what was staged is offered from now on, and calls are counted anew.
+    pub fn begin_turn(&self) {
+        self.shared().act(Machine::begin_turn);
+    }
+
+    /// Whether the session is planning; read at each call.
+    pub fn set_plan_mode(&self, on: bool) {
+        self.shared().act(|machine, _| machine.set_plan_mode(on));
+    }
+
+    /// Whether what would be asked about passes; what is denied stays denied.
+    pub fn set_skip_prompts(&self, on: bool) {
+        self.shared().act(|machine, _| machine.set_skip_prompts(on));
+    }
+
+    /// Tries a server anew, whatever was before. False: there is no such server, or it is disabled.
+    pub fn reconnect(&self, server: &str) -> bool {
+        self.shared().act(|machine, now| machine.reconnect(server, now))
+    }
+
+    /// Reads a server's listing anew. False: it is not connected.
+    pub fn refresh(&self, server: &str) -> bool {
+        self.shared().act(|machine, now| machine.refresh(server, now))
+    }
+
+    /// The servers as they stand, sorted by name. Copies: nothing is asked for that.
+    #[must_use]
+    pub fn states(&self) -> Vec<ServerState> {
+        self.with(Machine::states)
+    }
+
+    /// One server.
+    #[must_use]
+    pub fn state(&self, server: &str) -> Option<ServerState> {
+        self.with(|machine| machine.state(server))
+    }
+
+    /// The machine, to be read: what is offered ([`Machine::registry`]), what a model is told of it
+    /// ([`Machine::tools_listing`], [`Machine::instructions`]), how it is set up. Every thread of the host waits for
+    /// `read`, so it should be quick; it must not call this host.
+    pub fn with<R>(&self, read: impl FnOnce(&Machine) -> R) -> R {
+        read(&self.shared().lock().machine)
+    }
+
+    /// What was allowed for the session, to be read or changed, as by [`with`](Self::with).
+    pub fn with_grants<R>(&self, work: impl FnOnce(&mut Grants) -> R) -> R {
+        work(self.shared().lock().machine.grants_mut())
+    }
+
+    /// A page of the rest of a result.
+    ///
+    /// # Errors
+    /// [`PageFault`].
+    pub fn page(
+        &self,
+        owner: &Principal,
+        handle: PageHandle,
+        offset: Option<usize>,
+    ) -> Result<TextPage, PageFault> {
+        self.shared().act(|machine, now| {
+            let page = machine.page(owner, handle, offset, now)?;
+            let (offset, next, total) = (page.offset, page.next, page.total);
+            Ok(TextPage { text: page.text.into(), offset, next, total })
+        })
+    }
+
+    /// The connection to a server, if it can be called: for resources, prompts, completion. What goes over it passes no
+    /// policy, and its notifications are the host's.
+    #[must_use]
+    pub fn client(&self, server: &str) -> Option<Client> {
+        self.shared().current(server)
+    }
+
+    /// The present, on the clock that the host's instants are of
+    /// ([`ApprovalRequest::expires`](super::ApprovalRequest::expires)).
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.shared().clock.now()
+    }
+
+    /// Lists the tools of each server that can be called, side by side, within `limit`: whether it answers, and what is
+    /// wrong if not.
+    #[must_use]
+    pub fn health(&self, limit: Duration) -> Vec<(Arc<str>, Result<(), String>)> {
+        self.shared().health(limit)
+    }
+
+    /// Cancels every call and shuts every connection, all side by side. Returns when their processes are gone, after
+    /// [`shutdown_total`](HostBuilder::shutdown_total) at the latest; how the last process of each server ended, sorted
+    /// by name. A second call returns the same.
+    pub fn close(&self) -> Vec<(String, Exit)> {
+        self.inner.close()
+    }
+}
+
+impl Inner {
+    fn close(&self) -> Vec<(String, Exit)> {
+        let exits = self.shared.close();
+        let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(timer) = timer {
+            let _ = timer.join();
+        }
+        self.shared.finish_observing();
+        exits
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// A page of the rest of a result, as [`sanswire::host::results::Page`]. Offsets are bytes of the whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextPage {
+    /// The text.
+    pub text: String,
+    /// Where it begins.
+    pub offset: usize,
+    /// Where the next page begins; none behind the last one.
+    pub next: Option<usize>,
+    /// The bytes of the whole text.
+    pub total: usize,
+}

@@ -1,0 +1,227 @@
+//! The thread that looks after one connection: opens it, tells the host of it, makes the requests that no call waits
+//! for, and shuts it.
+
+use std::sync::Arc;
+use std::thread::Builder;
+
+use sanswire::Instant;
+use sanswire::client::{Event, Start, Verdict};
+use sanswire::host::{ClientHandle, RequestKey};
+
+use super::link::{Job, Todo};
+use super::shared::Shared;
+use super::timer::STACK;
+use crate::client::Client;
+use crate::closer::Closer;
+use crate::error::ConnectError;
+use crate::exit::Exit;
+use crate::pending::Pending;
+use crate::shared::Keeper;
+
+/// A connection that is to be opened.
+pub(super) struct Attempt {
+    pub(super) client: ClientHandle,
+    pub(super) server: Arc<str>,
+    pub(super) start: Start,
+    pub(super) until: Instant,
+    pub(super) closer: Closer,
+}
+
+pub(super) fn spawn(host: &Arc<Shared>, attempt: Attempt) -> std::io::Result<()> {
+    let host = Arc::clone(host);
+    let thread = Builder::new().name("sanswire-keeper".into()).stack_size(STACK);
+    thread.spawn(move || keep(&host, attempt)).map(drop)
+}
+
+fn keep(host: &Arc<Shared>, attempt: Attempt) {
+    let client = attempt.client;
+    let mut leaving = Leaving { host, client, exit: None };
+    if !host.arrive(client) {
+        return;
+    }
+    let Some(launch) = host.launches.get(&attempt.server) else { return };
+    let Attempt { start, until, closer, .. } = attempt;
+    match launch.open(start, (host.clock.now(), until), host.shutdown_total, &closer) {
+        Ok(connection) => {
+            Keeping { host, client, connection: &connection, told: None, listens: Vec::new() }.run();
+            host.detach(client);
+            leaving.exit = Some(connection.close());
+        }
+        Err(error) => {
+            let why = error.to_string();
+            if let ConnectError::Closed { exit: Some(exit), .. } = error {
+                leaving.exit = Some(*exit);
+            }
+            host.act(|machine, now| machine.handle_not_opened(client, &why, now));
+        }
+    }
+}
+
+/// An open connection.
+struct Keeping<'a> {
+    host: &'a Arc<Shared>,
+    client: ClientHandle,
+    connection: &'a Client,
+    /// What was told of its era.
+    told: Option<Verdict>,
+    /// Requests that stay open.
+    listens: Vec<(RequestKey, Pending)>,
+}
+
+impl Keeping<'_> {
+    /// Until the connection has ended, or is to be shut.
+    fn run(mut self) {
+        let shared = self.connection.shared();
+        shared.lock().keeper = Some(Keeper { thread: std::thread::current(), listens: Vec::new() });
+        self.host.attach(self.client, self.connection);
+        self.tell_verdict();
+        self.tell(Event::Ready(Box::new(self.connection.peer().clone())));
+        loop {
+            if self.tell_news() {
+                return;
+            }
+            match self.host.todo(self.client) {
+                Todo::Request(job) => self.make(job),
+                Todo::Drop(key) => self.listens.retain(|(open, _)| *open != key),
+                Todo::Leave => return,
+                // Whoever has something for this thread leaves it first, and unparks it then.
+                Todo::Nothing => std::thread::park(),
+            }
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        self.host.act(|machine, now| machine.handle_client(self.client, event, now));
+    }
+
+    fn tell_verdict(&mut self) {
+        let verdict = self.connection.verdict();
+        if verdict != self.told {
+            self.told.clone_from(&verdict);
+            if let Some(verdict) = verdict {
+                self.tell(Event::Verdict(verdict));
+            }
+        }
+    }
+
+    /// What came in. True: the end.
+    fn tell_news(&mut self) -> bool {
+        // In this order: what came before the end is told before it.
+        let closed = self.connection.is_closed();
+        self.tell_verdict();
+        loop {
+            let Some(notice) = self.connection.shared().lock().notices.pop() else { break };
+            let (subscription, method, params) = (notice.subscription, notice.method, notice.params);
+            self.tell(Event::Notification { subscription, method, params });
+        }
+        let mut over = Vec::new();
+        self.listens.retain_mut(|(key, pending)| match pending.try_take() {
+            Some(outcome) => {
+                over.push((*key, outcome));
+                false
+            }
+            None => true,
+        });
+        for (key, outcome) in over {
+            if let Some(keeper) = &mut self.connection.shared().lock().keeper {
+                // There is one at a time.
+                keeper.listens.clear();
+            }
+            self.host.act(|machine, now| machine.handle_outcome(key, Ok(outcome), now));
+        }
+        match closed {
+            Some(reason) => {
+                self.tell(Event::Closed(reason));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn make(&mut self, job: Job) {
+        let Job { key, method, params, options } = job;
+        let outcome = match self.connection.start(method, params, &options) {
+            Err(error) => Err(error),
+            Ok(pending) if matches!(key, RequestKey::Listen(_)) => {
+                if let Some(keeper) = &mut self.connection.shared().lock().keeper {
+                    keeper.listens.push(pending.handle());
+                }
+                self.listens.push((key, pending));
+                return;
+            }
+            Ok(pending) => {
+                let canceller = pending.canceller();
+                let wanted = self.host.with_link(self.client, |link| link.running.opened(canceller));
+                if wanted != Some(true) {
+                    return;
+                }
+                Ok(pending.wait())
+            }
+        };
+        self.host.with_link(self.client, |link| link.running = Default::default());
+        self.host.act(|machine, now| machine.handle_outcome(key, outcome, now));
+    }
+}
+
+/// Tells that a connection is gone, by unwinding too: the end of the host waits for it.
+struct Leaving<'a> {
+    host: &'a Arc<Shared>,
+    client: ClientHandle,
+    exit: Option<Exit>,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.host.leave(self.client, self.exit.take());
+    }
+}
+
+impl Shared {
+    /// A keeper begins. False: its connection is not wanted any more.
+    fn arrive(&self, client: ClientHandle) -> bool {
+        self.with_link(client, |link| {
+            link.keeper = Some(std::thread::current());
+            !link.shut
+        })
+        .unwrap_or(false)
+    }
+
+    /// Calls can be made from here on.
+    fn attach(&self, client: ClientHandle, connection: &Client) {
+        self.with_link(client, |link| link.client = Some(connection.clone()));
+    }
+
+    /// Calls cannot be made any more.
+    fn detach(&self, client: ClientHandle) {
+        // Dropped without the lock.
+        let _ = self.with_link(client, |link| link.client.take());
+    }
+
+    fn todo(&self, client: ClientHandle) -> Todo {
+        self.with_link(client, super::link::Link::next).unwrap_or(Todo::Leave)
+    }
+
+    fn with_link<R>(
+        &self,
+        client: ClientHandle,
+        work: impl FnOnce(&mut super::link::Link) -> R,
+    ) -> Option<R> {
+        self.lock().links.get_mut(&client).map(work)
+    }
+
+    fn leave(&self, client: ClientHandle, exit: Option<Exit>) {
+        let mut state = self.lock();
+        let Some(link) = state.links.remove(&client) else { return };
+        if let Some(exit) = exit {
+            let session = client.session();
+            let last = state.exits.get(&link.server).is_none_or(|(before, _)| *before < session);
+            if last {
+                state.exits.insert(Arc::clone(&link.server), (session, exit));
+            }
+        }
+        self.changed.notify_all();
+        drop(state);
+        // What is left of it may take its time.
+        drop(link);
+    }
+}

@@ -1,0 +1,91 @@
+//! How the servers of a host are reached.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sanswire::Instant;
+use sanswire::client::Start;
+
+use crate::client::Client;
+use crate::closer::Closer;
+use crate::command::Command;
+use crate::error::ConnectError;
+use crate::options::ConnectOptions;
+
+/// A connection of which nothing comes is given up so long before the host gives the attempt up, a tenth of its time at
+/// most: what it says of a server that is stopped then (its exit status, its last words) is worth more.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How a server of a host is reached, each time that it is.
+///
+/// Of the options the host sets three by itself: what is known of the server's era, how long connecting may take
+/// ([`connect_timeout`](sanswire::host::ServerConfig::connect_timeout) counts), and the closer. The stop ladder gets no
+/// more time than the host has for its own end.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    way: Way,
+    options: ConnectOptions,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    Process(Command),
+    Tcp(String),
+    Unix(PathBuf),
+}
+
+impl Launch {
+    /// A process of its own, as [`Client::connect`] starts it.
+    #[must_use]
+    pub const fn command(command: Command, options: ConnectOptions) -> Self {
+        Self { way: Way::Process(command), options }
+    }
+
+    /// A server that listens on a TCP port: `host:port`.
+    #[must_use]
+    pub fn tcp(address: impl Into<String>, options: ConnectOptions) -> Self {
+        Self { way: Way::Tcp(address.into()), options }
+    }
+
+    /// A server that listens on a Unix socket.
+    #[must_use]
+    pub fn unix(path: impl AsRef<Path>, options: ConnectOptions) -> Self {
+        Self { way: Way::Unix(path.as_ref().into()), options }
+    }
+
+    /// For displays.
+    pub(super) const fn transport(&self) -> &'static str {
+        match self.way {
+            Way::Process(_) => "stdio",
+            Way::Tcp(_) => "tcp",
+            Way::Unix(_) => "unix",
+        }
+    }
+
+    pub(super) const fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// Opens a connection between `now` and `until`. It can be shut within `shutdown`, when the time comes.
+    pub(super) fn open(
+        &self,
+        start: Start,
+        (now, until): (Instant, Instant),
+        shutdown: Duration,
+        closer: &Closer,
+    ) -> Result<Client, ConnectError> {
+        let mut options = self.options.clone();
+        options.config.start = start;
+        let limits = &mut options.config.limits;
+        let left = until.saturating_since(now);
+        limits.connect = left.saturating_sub((left / 10).min(LAST_WORDS)).max(Duration::from_millis(1));
+        limits.close_flush = limits.close_flush.min(shutdown / 2);
+        options.stop.total = options.stop.total.min(shutdown.saturating_sub(limits.close_flush));
+        options.closer = Some(closer.clone());
+        match &self.way {
+            Way::Process(command) => Client::connect(command, options),
+            Way::Tcp(address) => Client::connect_tcp(address, options),
+            Way::Unix(path) => Client::connect_unix(path, options),
+        }
+    }
+}

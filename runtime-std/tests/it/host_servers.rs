@@ -1,0 +1,306 @@
+//! The servers of a host: those that work, and those that do not.
+
+use std::time::Duration;
+
+use sanswire_std::host::{Event, Host, HostConfig, HostError, Launch};
+use sanswire_std::sanswire::host::catalog::ToolOutcome;
+use sanswire_std::sanswire::host::link::Status;
+use sanswire_std::sanswire::host::{ServerConfig, Warning};
+use sanswire_std::{Command, Ended};
+
+use crate::common::{LONG, eventually, options, runs, shell, trials, within};
+use crate::host_common::{
+    Seen, allowed, builder, call, host, launch, launch_command, pid, status, text, until,
+};
+use crate::hosted::Record;
+
+trials!(
+    h_091_h_127_others_work_while_one_hangs_and_one_is_missing,
+    h_070_one_that_hangs_costs_its_own_limit_only,
+    h_093_h_095_whoever_waits_for_the_start_gets_all_that_there_is,
+    h_095_with_nothing_to_start_nobody_waits,
+    h_095_waiting_ends_with_the_host,
+    h_092_h_099_what_happened_is_told_in_order,
+    h_023_one_broken_tool_costs_the_others_nothing,
+    h_102_health_asks_those_that_can_be_called,
+    h_123_all_are_stopped_side_by_side_within_the_bound,
+    h_123_what_does_not_end_in_time_holds_nobody,
+    h_124_closing_a_host_twice_returns_the_first_result,
+    h_224_closed_while_a_handshake_is_stuck,
+    dropped_without_a_word_a_host_leaves_nothing,
+    a_tcp_server_and_one_that_nobody_listens_for,
+    what_cannot_be_opened_is_told_before_anything_starts,
+);
+
+fn h_091_h_127_others_work_while_one_hangs_and_one_is_missing() {
+    // H-087, H-091, H-127
+    let (hung, good) = (Record::new(), Record::new());
+    let host = builder()
+        .server("good", allowed(), launch(&[&good.flag()]))
+        .server("hung", allowed(), launch(&["hang", &hung.flag()]))
+        .server("missing", allowed(), launch_command(Command::new("sanswire-no-such-program")))
+        .server("other", allowed(), launch(&["modern"]))
+        .open()
+        .unwrap();
+    for server in ["good", "other"] {
+        until(&host, server, Status::Connected);
+        assert_eq!(text(call(&host, server, "echo", r#"{"text":"a"}"#)), "a");
+    }
+    until(&host, "missing", Status::Failed);
+    let error = host.state("missing").unwrap().error.unwrap();
+    assert!(error.contains("there is no program sanswire-no-such-program in PATH"), "{error}");
+    // It has a minute, and nobody else needs it.
+    assert_eq!(status(&host, "hung"), Status::Connecting);
+    assert!(!host.wait_started(Duration::ZERO));
+    eventually("it was started", || hung.count("start") == 1);
+    assert_eq!(text(call(&host, "good", "pid", "{}")), pid(&host, "good").to_string());
+    let exits = within(LONG, || host.close());
+    let names: Vec<_> = exits.iter().map(|(server, _)| &**server).collect();
+    assert_eq!(names, ["good", "hung", "other"]);
+    assert!(hung.pids().into_iter().chain(good.pids()).all(|pid| !runs(pid)));
+    // One process for all of its calls.
+    assert_eq!((good.count("start"), good.count("call")), (1, 2));
+}
+
+fn h_070_one_that_hangs_costs_its_own_limit_only() {
+    // H-070
+    let mut short = allowed();
+    short.connect_timeout = Some(Duration::from_millis(500));
+    let record = Record::new();
+    let host = builder()
+        .server("good", allowed(), launch(&[]))
+        .server("hung", short, launch(&["hang", &record.flag()]))
+        .open()
+        .unwrap();
+    assert!(host.wait_started(LONG));
+    assert_eq!((status(&host, "good"), status(&host, "hung")), (Status::Connected, Status::Failed));
+    let error = host.state("hung").unwrap().error.unwrap();
+    assert!(error.contains(" ms (connect"), "{error}");
+    // The attempt is over, and so is its process.
+    eventually("it is gone", || record.pids().iter().all(|pid| !runs(*pid)));
+}
+
+fn h_093_h_095_whoever_waits_for_the_start_gets_all_that_there_is() {
+    // H-093, H-095
+    let mut host =
+        builder().server("missing", allowed(), launch_command(Command::new("sanswire-no-such-program")));
+    for n in 0..12 {
+        host = host.server(&format!("s{n}"), allowed(), launch(&[]));
+    }
+    let host = host.open().unwrap();
+    assert!(host.wait_started(LONG));
+    assert!(host.wait_started(Duration::ZERO));
+    let connected = host.states().into_iter().filter(|state| state.status == Status::Connected);
+    let names: Vec<_> = connected.map(|state| state.name.to_string()).collect();
+    assert_eq!(names, ["s0", "s1", "s10", "s11", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"]);
+    assert_eq!(host.with(|machine| machine.registry().offered().count()), 12 * 8);
+}
+
+fn h_095_with_nothing_to_start_nobody_waits() {
+    // H-090, H-095
+    let host = builder().open().unwrap();
+    assert!(host.wait_started(Duration::ZERO));
+    let record = Record::new();
+    let mut off = HostConfig::default();
+    off.enabled = false;
+    let host = Host::builder(off).server("it", allowed(), launch(&[&record.flag()])).open().unwrap();
+    assert!(host.wait_started(Duration::ZERO));
+    assert_eq!(status(&host, "it"), Status::Disabled);
+    assert!(!host.reconnect("it"));
+    assert_eq!(host.close(), []);
+    assert_eq!(record.count("start"), 0);
+}
+
+fn h_095_waiting_ends_with_the_host() {
+    // H-095
+    let host = builder().server("hung", allowed(), launch(&["hang"])).open().unwrap();
+    let closer = host.clone();
+    let waits = std::thread::spawn(move || host.wait_started(LONG * 10));
+    within(LONG, || {
+        closer.close();
+        waits.join().unwrap();
+    });
+}
+
+fn h_092_h_099_what_happened_is_told_in_order() {
+    // H-092, H-099
+    let seen = Seen::default();
+    let host = builder()
+        .server("it", allowed(), launch(&[]))
+        .server("missing", allowed(), launch_command(Command::new("sanswire-no-such-program")))
+        .observer(seen.clone())
+        .open()
+        .unwrap();
+    assert!(host.wait_started(LONG));
+    host.close();
+    let all = seen.all();
+    let of = |wanted: &str| {
+        let status = |event: &Event| match event {
+            Event::Status { server, status } if **server == *wanted => Some(*status),
+            _ => None,
+        };
+        all.iter().filter_map(status).collect::<Vec<_>>()
+    };
+    assert_eq!(of("it"), [Status::Connected, Status::Unavailable]);
+    assert_eq!(of("missing"), [Status::Failed, Status::Unavailable]);
+    let tools = seen.find(|event| match event {
+        Event::Connected { server, tools, .. } if **server == *"it" => Some(*tools),
+        _ => None,
+    });
+    assert_eq!(tools, Some(8));
+    let warnings = all.iter().filter_map(|event| match event {
+        Event::Warning(warning) => Some(warning),
+        _ => None,
+    });
+    let warnings: Vec<_> = warnings.collect();
+    let [Warning::ServerFailed { server, error }, Warning::Summary { failed: 1, enabled: 2 }] = &*warnings
+    else {
+        panic!("{warnings:?}")
+    };
+    assert_eq!(&**server, "missing");
+    assert!(error.contains("sanswire-no-such-program"), "{error}");
+}
+
+fn h_023_one_broken_tool_costs_the_others_nothing() {
+    // H-023
+    let host = host(&["broken"]);
+    let tools = host.state("it").unwrap().tools.unwrap();
+    let vast = tools.tools.iter().find(|tool| &*tool.name == "vast").unwrap();
+    assert!(matches!(vast.outcome, ToolOutcome::Skipped(_)), "{:?}", vast.outcome);
+    assert_eq!((tools.count("registered"), tools.tools.len()), (8, 10));
+    assert_eq!(text(call(&host, "it", "echo", r#"{"text":"a"}"#)), "a");
+}
+
+fn h_102_health_asks_those_that_can_be_called() {
+    // H-102
+    let record = Record::new();
+    let host = builder()
+        .server("good", allowed(), launch(&[&record.flag()]))
+        .server("missing", allowed(), launch_command(Command::new("sanswire-no-such-program")))
+        .server("stuck", allowed(), launch(&["list-once"]))
+        .open()
+        .unwrap();
+    assert!(host.wait_started(LONG));
+    let health = host.health(Duration::from_millis(300));
+    let good = health.iter().find(|(server, _)| **server == *"good").unwrap();
+    assert_eq!(good.1, Ok(()));
+    let stuck = health.iter().find(|(server, _)| **server == *"stuck").unwrap();
+    assert_eq!(stuck.1, Err("no answer within 300ms".into()));
+    assert_eq!(health.len(), 2);
+    assert_eq!(record.count("tools/list"), 2);
+    // That one is silent is no end of it.
+    assert_eq!(status(&host, "stuck"), Status::Connected);
+}
+
+fn h_123_all_are_stopped_side_by_side_within_the_bound() {
+    // H-123
+    let records: Vec<_> = (0..6).map(|_| Record::new()).collect();
+    let mut host = builder().shutdown_total(Duration::from_secs(20));
+    for (n, record) in records.iter().enumerate() {
+        let mut options = options();
+        // One after the other they would take longer than they may.
+        let rung = Duration::from_secs(2);
+        options.stop = sanswire_std::StopLadder::new(rung, rung, LONG);
+        let script = format!("trap '' TERM; exec $CHILD hosted ignore-eof {}", record.flag());
+        host = host.server(&format!("s{n}"), allowed(), Launch::command(shell(&script), options));
+    }
+    let host = host.open().unwrap();
+    assert!(host.wait_started(LONG));
+    let exits = within(LONG, || host.close());
+    assert_eq!(exits.len(), 6);
+    assert!(exits.iter().all(|(_, exit)| exit.ended == Ended::OnKill && exit.status.is_some()), "{exits:?}");
+    assert!(records.iter().flat_map(Record::pids).all(|pid| !runs(pid)));
+}
+
+fn h_123_what_does_not_end_in_time_holds_nobody() {
+    // H-123
+    let (record, good) = (Record::new(), Record::new());
+    let mut options = options();
+    options.stop = sanswire_std::StopLadder::new(LONG, LONG, LONG * 3);
+    let script = format!("trap '' TERM; exec $CHILD hosted ignore-eof {}", record.flag());
+    let host = builder()
+        .server("good", allowed(), launch(&[&good.flag()]))
+        .server("stubborn", allowed(), Launch::command(shell(&script), options))
+        .shutdown_total(Duration::from_millis(600))
+        .open()
+        .unwrap();
+    assert!(host.wait_started(LONG));
+    let exits = within(LONG, || host.close());
+    assert_eq!(exits.iter().map(|(server, _)| &**server).collect::<Vec<_>>(), ["good", "stubborn"]);
+    // Its own patience is cut to what there is: it is killed, in time or right after.
+    eventually("it is gone", || record.pids().into_iter().chain(good.pids()).all(|pid| !runs(pid)));
+}
+
+fn h_124_closing_a_host_twice_returns_the_first_result() {
+    // H-124
+    let host = host(&[]);
+    let other = host.clone();
+    let thread = std::thread::spawn(move || other.close());
+    let first = within(LONG, || host.close());
+    assert_eq!(thread.join().unwrap(), first);
+    assert_eq!(host.close(), first);
+    assert_eq!((first.len(), first[0].1.ended), (1, Ended::OnEof));
+    assert_eq!(status(&host, "it"), Status::Unavailable);
+}
+
+fn h_224_closed_while_a_handshake_is_stuck() {
+    // H-224
+    let record = Record::new();
+    let host = builder().server("hung", allowed(), launch(&["hang", &record.flag()])).open().unwrap();
+    eventually("it shakes hands", || record.count("server/discover") + record.count("initialize") > 0);
+    let exits = within(LONG, || host.close());
+    assert_eq!((exits.len(), exits[0].1.ended), (1, Ended::OnEof));
+    assert!(!runs(record.pids()[0]));
+}
+
+fn dropped_without_a_word_a_host_leaves_nothing() {
+    let (good, hung) = (Record::new(), Record::new());
+    let host = builder()
+        .server("good", allowed(), launch(&[&good.flag()]))
+        .server("hung", allowed(), launch(&["hang", &hung.flag()]))
+        .open()
+        .unwrap();
+    until(&host, "good", Status::Connected);
+    eventually("it runs", || hung.pids().len() == 1);
+    let clone = host.clone();
+    drop(host);
+    assert_eq!(text(call(&clone, "good", "echo", r#"{"text":"a"}"#)), "a");
+    within(LONG, || drop(clone));
+    assert!(good.pids().into_iter().chain(hung.pids()).all(|pid| !runs(pid)));
+}
+
+fn a_tcp_server_and_one_that_nobody_listens_for() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let server = sanswire_std::Server::builder("tcp", "1")
+        .tool("echo", sanswire_std::Tool::new("Echoes"), |_: (), _call| Ok("heard"))
+        .build()
+        .unwrap();
+    std::thread::spawn(move || server.serve_tcp(listener));
+    let host = builder()
+        .server("tcp", allowed(), Launch::tcp(address, options()))
+        .server("nobody", allowed(), Launch::tcp(closed.clone(), options()))
+        .open()
+        .unwrap();
+    assert!(host.wait_started(LONG));
+    assert_eq!(text(call(&host, "tcp", "echo", "{}")), "heard");
+    let nobody = host.state("nobody").unwrap();
+    assert_eq!((nobody.transport, nobody.status), ("tcp", Status::Failed));
+    let error = nobody.error.unwrap();
+    assert!(error.contains(&closed), "{error}");
+    assert_eq!(host.close()[0].1.ended, Ended::NotAProcess);
+}
+
+fn what_cannot_be_opened_is_told_before_anything_starts() {
+    let mut config = HostConfig::default();
+    config.servers.insert("it".into(), ServerConfig::default());
+    let error = Host::builder(config.clone()).open().unwrap_err();
+    assert!(matches!(&error, HostError::NoLaunch(name) if &**name == "it"), "{error}");
+    assert!(error.to_string().contains("\"it\""), "{error}");
+    let error = Host::builder(config).launch("ti", launch(&[])).open().unwrap_err();
+    assert!(matches!(&error, HostError::NoServer(name) if &**name == "ti"), "{error}");
+    let mut config = HostConfig::default();
+    config.max_calls = 0;
+    assert!(matches!(Host::builder(config).open().unwrap_err(), HostError::Config(_)));
+}
