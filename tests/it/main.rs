@@ -16,6 +16,7 @@ mod handshake;
 mod host_approvals;
 mod host_calls;
 mod host_chaos;
+mod host_fleet;
 mod host_opening;
 mod host_reconnect;
 mod host_refresh;

@@ -86,6 +86,8 @@ pub struct World {
     shapes: Shapes,
     /// Write no more than so many bytes at once, by the seed.
     pub small_writes: Option<usize>,
+    /// What connections are set up with.
+    pub config: Config,
     /// Whether events stay where they are.
     pub holding: bool,
     rng: Rng,
@@ -137,6 +139,7 @@ impl World {
             programs: programs.into_iter().map(|(name, program)| (name.to_owned(), program)).collect(),
             shapes,
             small_writes: None,
+            config: Config::new("harness", "1"),
             holding: false,
             rng: Rng::new(seed),
             now,
@@ -228,7 +231,7 @@ impl World {
             let program = self.programs.get_mut(&server).expect("a program of that name");
             match program(nth) {
                 Started::Runs(peer) => {
-                    let config = Config::new("harness", "1");
+                    let config = self.config.clone();
                     let seed = self.rng.number().to_le_bytes();
                     let mut whole = [0; 32];
                     whole[..8].copy_from_slice(&seed);
@@ -269,10 +272,14 @@ impl World {
         let mut busy = false;
         if fleet.wants_read(client) {
             if let Some(piece) = run.to_client.arrived(now) {
-                let piece = piece.to_vec();
-                let taken = fleet.handle_input(client, &piece, now);
+                let buffer = fleet.read_buffer(client).expect("it wants to read");
+                let room = buffer.capacity() - buffer.len();
+                let taken = piece.len().min(room);
+                assert!(taken > 0, "it wants to read and has no room");
+                buffer.extend_from_slice(&piece[..taken]);
+                fleet.handle_read(client, now);
                 run.to_client.take(taken);
-                busy = taken > 0;
+                busy = true;
             } else if run.to_client.has_ended(now) && !run.told_eof {
                 run.told_eof = true;
                 fleet.handle_eof(client, now);
