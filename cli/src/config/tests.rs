@@ -67,7 +67,8 @@ fn every_member_of_an_entry_of_our_own_is_read() {
                 "timeout":9,"tool_timeouts":{"slow":100},"enabled":false},
             "closed":{"command":"x","approval":"deny","allowed_tools":[]},
             "plain":{"command":"x"}},
-          "servers":{"web":{"url":"https://x/","type":"sse","headers":{"Authorization":"${TOKEN}","A":"b\r\nc"}}}}"#,
+          "servers":{"web":{"url":"https://x/","type":"sse","headers":{"Authorization":"${TOKEN}","A":"b\r\nc"}},
+            "old":{"url":"https://x/","transport":"sse"},"new":{"url":"https://x/","transport":"http"}}}"#,
     );
     let found = folder.load();
     assert_eq!(found.warnings, Vec::<String>::new());
@@ -90,6 +91,10 @@ fn every_member_of_an_entry_of_our_own_is_read() {
     assert_eq!(host.servers["web"].transport, "http");
     let Kind::Http { url, headers, sse } = &found.find("web").expect("web").kind else { panic!("a command") };
     assert_eq!((url.as_str(), *sse), ("https://x/", true));
+    for (name, older) in [("old", true), ("new", false)] {
+        let Kind::Http { sse, .. } = found.find(name).expect(name).kind else { panic!("a command") };
+        assert_eq!(sse, older, "{name}");
+    }
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(*headers, [header("Authorization", "${TOKEN}"), header("A", "bc")]);
 }

@@ -212,3 +212,56 @@ impl Translation<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::dialects::CLIENTS;
+    use crate::config::entry::Origin;
+    use crate::config::expand::Rules;
+
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[a $${}:/\\\\]{0,3}",
+            Just("${HOME}".to_owned()),
+            Just("$HOME".to_owned()),
+            Just("${env:HOME}".to_owned()),
+            Just("$env:HOME".to_owned()),
+            Just("{env:HOME}".to_owned()),
+            Just("${HOME:-d}".to_owned()),
+            Just("${SURELY_NOT_SET:-d e}".to_owned()),
+            Just("${SURELY_NOT_SET}".to_owned()),
+            Just("${userHome}${/}".to_owned()),
+            Just("\\${HOME}".to_owned()),
+            Just("$${HOME}".to_owned()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_copied_means_what_it_meant(pieces in proptest::collection::vec(piece(), 0..5), n in 0..CLIENTS.len()) {
+            let text = pieces.concat();
+            let client = &CLIENTS[n];
+            let args = vec![text.clone()];
+            let kind = Kind::Command { program: "x".into(), args, env: Vec::new(), cwd: None };
+            let entry = Entry::new("s".into(), kind, Origin::User(client));
+            let values = Values::of(&entry);
+            let meant = expand(&text, client.rules, &values);
+            match translate(&entry) {
+                Ok(copied) => {
+                    let written = copied.view().get("args").and_then(|args| args.elements().next());
+                    let written = written.and_then(|arg| arg.str()).map(|arg| arg.decode().into_owned());
+                    let written = written.unwrap_or_default();
+                    let ours = expand(&written, Rules::Own, &values);
+                    prop_assert_eq!((&ours.text, ours.unset.len()), (&meant.text, 0), "{} {}", client.name, written);
+                }
+                Err(why) => prop_assert!(
+                    !meant.unset.is_empty() || why.contains("dollar sign"),
+                    "{} {}: {}", client.name, text, why
+                ),
+            }
+        }
+    }
+}

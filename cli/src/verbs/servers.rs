@@ -17,6 +17,7 @@ use crate::server::{Server, is_trusted, quoted};
 use crate::session::Session;
 use crate::target::unknown;
 use crate::wait::Wait;
+use crate::words::check_name;
 
 /// What came of starting a server.
 enum Checked {
@@ -58,6 +59,11 @@ pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8
         }))?;
     } else {
         document(&show(context, &rows))?;
+        for (entry, _) in rows.iter().filter(|(entry, _)| entry.origin.is_own()) {
+            if let Err(why) = check_name(&entry.key) {
+                context.warn(&format!("{}: {why}; it is used all the same", entry.place()));
+            }
+        }
         if configuration.own_files.is_empty() && names.is_empty() {
             hint(context, &configuration);
         }

@@ -144,6 +144,9 @@ fn a_name_may_be_anything() {
         ));
         assert_eq!(home.run(&["call", &format!("{name}/t")]).ok(), "ok\n", "{name}");
         assert_eq!(home.run(&["call", name, "t"]).ok(), "ok\n", "{name}");
+        // What `add` would not take is said where servers are looked at, and nowhere else.
+        let said = home.run(&["servers"]).stderr.contains("it is used all the same");
+        assert_eq!(said, name != "demo", "{name}");
     }
 }
 
