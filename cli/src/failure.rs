@@ -16,6 +16,10 @@ pub(crate) mod status {
     pub(crate) const UNREACHABLE: u8 = 4;
     /// The tool failed, or was not found.
     pub(crate) const TOOL: u8 = 5;
+    /// It may not be done: the files say so, a person did, or there was nobody to ask.
+    pub(crate) const DENIED: u8 = 10;
+    /// It was allowed, but is defined otherwise now.
+    pub(crate) const CHANGED: u8 = 12;
     /// A limit was exceeded.
     pub(crate) const LIMIT: u8 = 13;
 }
@@ -40,6 +44,8 @@ pub(crate) struct Details {
     pub(crate) rpc: Option<ErrorObject>,
     /// What the server wrote to standard error last.
     pub(crate) stderr: Option<String>,
+    /// Which step of a decision it was.
+    pub(crate) reason: Option<&'static str>,
 }
 
 impl Deref for Failure {
@@ -60,7 +66,16 @@ impl Failure {
     /// An error without more to it.
     pub(crate) fn new(status: u8, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self(Box::new(Details { status, code, message, hint: None, server: None, rpc: None, stderr: None }))
+        Self(Box::new(Details {
+            status,
+            code,
+            message,
+            hint: None,
+            server: None,
+            rpc: None,
+            stderr: None,
+            reason: None,
+        }))
     }
 
     /// Something was said wrongly.
@@ -167,6 +182,9 @@ impl Failure {
                 if let Some(value) = value {
                     w.string(name, value);
                 }
+            }
+            if let Some(reason) = self.reason {
+                w.string("reason", reason);
             }
             if let Some(rpc) = &self.rpc {
                 w.object("rpc", |w| {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod approvals;
 mod arguments;
 mod config;
 mod context;

@@ -23,7 +23,8 @@ const EXIT_CODES: &str = "\
 Targets: SERVER/TOOL, SERVER.TOOL or SERVER TOOL. For a server that is in no file, give the tool alone and the \
 command behind --, or an address by --tcp or --unix.
 Exit status: 0 done; 1 wrong usage, or anything not below; 3 authorization needed; 4 unreachable or timed out; \
-5 the tool failed, or was not found; 13 a limit was exceeded; 130, 143 ended by a signal.";
+5 the tool failed, or was not found; 10 it may not be called; 12 it was allowed, but is defined otherwise now; \
+13 a limit was exceeded; 130, 143 ended by a signal.";
 
 /// Options of every verb.
 #[derive(Args, Clone, Debug, Default)]
@@ -169,6 +170,9 @@ pub(crate) enum Verb {
         /// Save images, audio and other binary content as files in DIR
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+        /// Do not ask; what is denied stays denied
+        #[arg(short, long)]
+        yes: bool,
         #[command(flatten)]
         reach: Reach,
     },
@@ -249,12 +253,29 @@ pub(crate) enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Show and take back what was allowed
+    Policy {
+        #[command(subcommand)]
+        what: PolicyVerb,
+    },
     /// Serve the built-in demo tools, on standard input and output if nothing else is said
     DemoServer(Demo),
     /// Print a script that completes the command line in a shell
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+}
+
+/// What to do about approvals.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyVerb {
+    /// List the tools that may be called without a question because you said so
+    Grants,
+    /// Take back what you said of a tool: you are asked again
+    Revoke {
+        /// SERVER/TOOL
+        tool: String,
     },
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sanswire::host::catalog::ToolFilter;
 use sanswire_std::{Command, InheritEnv};
 
 use crate::advice::Given;
@@ -35,6 +36,10 @@ pub(crate) struct Server {
     pub(crate) secrets: Vec<String>,
     /// Under which its era is remembered.
     pub(crate) key: String,
+    /// What runs, or is dialled, as far as it is said: what was allowed of another is not allowed of this one.
+    pub(crate) identity: String,
+    /// Which of its tools there are.
+    pub(crate) filter: ToolFilter,
 }
 
 /// How it is reached.
@@ -67,6 +72,11 @@ impl Server {
         if let Some(cwd) = &launch.cwd {
             command = command.current_dir(cwd);
         }
+        let written = match &entry.kind {
+            Kind::Command { env, .. } => env.as_slice(),
+            _ => &[],
+        };
+        let identity = identity(context, &key, written, launch.cwd.as_deref());
         let mut secrets = launch.secrets;
         let access = &entry.access;
         let said = context.common.timeout;
@@ -82,6 +92,8 @@ impl Server {
             era: context.common.era.or(entry.era).unwrap_or(EraChoice::Auto),
             secrets,
             key,
+            identity,
+            filter: access.filter.clone(),
         })
     }
 
@@ -116,6 +128,8 @@ impl Server {
             tool_timeouts: BTreeMap::new(),
             era: context.common.era.unwrap_or(EraChoice::Auto),
             secrets,
+            identity: identity(context, &key, &[], std::env::current_dir().ok().as_deref()),
+            filter: ToolFilter::default(),
             key,
         }
     }
@@ -140,6 +154,19 @@ fn adjust(context: &Context, mut command: Command, inherit: Inherit, secrets: &m
 fn key<W: AsRef<std::ffi::OsStr> + ?Sized>(words: &[&W]) -> String {
     let bytes: Vec<&[u8]> = words.iter().map(|word| (*word).as_ref().as_encoded_bytes()).collect();
     hex_hash(&bytes)
+}
+
+/// Names what runs: its words, its folder, and the variables that it is given, as they are written. The value of one
+/// that is put in may change, as secrets do.
+fn identity(context: &Context, words: &str, written: &[(String, String)], cwd: Option<&Path>) -> String {
+    let folder =
+        context.common.cwd.as_deref().or(cwd).map(|cwd| std::path::absolute(cwd).unwrap_or_default());
+    let folder = folder.unwrap_or_default();
+    let mut parts = vec![words.as_bytes(), folder.as_os_str().as_encoded_bytes()];
+    for (name, value) in written.iter().chain(&context.common.env) {
+        parts.extend([name.as_bytes(), value.as_bytes()]);
+    }
+    hex_hash(&parts)
 }
 
 /// A file inside the project may come from anybody: what it starts is shown once, and asked for.

@@ -3,6 +3,7 @@
 use sanswire::client::listing::{Cut, Listed};
 use sanswire::client::{Outcome, RequestOptions, Start, Verdict};
 use sanswire::error::{ApiError, CloseReason};
+use sanswire::host::catalog::ToolFilter;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, Revision, codes};
 use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
@@ -35,6 +36,8 @@ pub(crate) struct Session<'a> {
     mask: Mask,
     timeout: Option<Duration>,
     tool_timeouts: BTreeMap<String, Duration>,
+    /// Which of its tools there are.
+    pub(crate) filter: ToolFilter,
     /// Under which the era is remembered, if it is.
     key: Option<String>,
     remembered: Option<String>,
@@ -85,6 +88,7 @@ impl<'a> Session<'a> {
             mask,
             timeout: server.timeout,
             tool_timeouts: server.tool_timeouts.clone(),
+            filter: server.filter.clone(),
             key: (server.era == EraChoice::Auto).then(|| server.key.clone()),
             remembered,
         };

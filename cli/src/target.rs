@@ -1,6 +1,7 @@
 //! Which server, and what of it: `server/tool`, `server.tool`, two words; or a server in no file.
 
 use crate::advice::servers;
+use crate::approvals::Control;
 use crate::arguments::suggestion;
 use crate::config::{Configuration, Entry};
 use crate::context::Context;
@@ -16,6 +17,8 @@ pub(crate) struct Target {
     pub(crate) item: String,
     /// The words that follow.
     pub(crate) rest: Vec<String>,
+    /// What the files say of its calls; `None`: it stands in none.
+    control: Option<Control>,
 }
 
 impl Target {
@@ -31,16 +34,17 @@ impl Target {
         };
         if reach.is_given() {
             let server = Server::in_no_file(context, reach);
-            return Ok(Self { server, item: first.clone(), rest: rest.to_vec() });
+            return Ok(Self { server, item: first.clone(), rest: rest.to_vec(), control: None });
         }
         let configuration = context.configuration()?;
         let (entry, item) = locate(context, &configuration, first)?;
         let server = Server::of_entry(context, entry)?;
+        let control = Some(Control::of_entry(&configuration, entry));
         if let Some(item) = item {
-            return Ok(Self { server, item: item.into(), rest: rest.to_vec() });
+            return Ok(Self { server, item: item.into(), rest: rest.to_vec(), control });
         }
         match rest.split_first() {
-            Some((item, rest)) => Ok(Self { server, item: item.clone(), rest: rest.to_vec() }),
+            Some((item, rest)) => Ok(Self { server, item: item.clone(), rest: rest.to_vec(), control }),
             None => {
                 let mask = Mask::new(server.secrets.iter().cloned());
                 let lists = server.given.command(&context.common, &format!("{what}s"), None, &mask);
@@ -54,6 +58,14 @@ impl Target {
     pub(crate) fn advice(&self, context: &Context, verb: &str, of_item: bool) -> String {
         let mask = Mask::new(self.server.secrets.iter().cloned());
         self.server.given.command(&context.common, verb, of_item.then_some(self.item.as_str()), &mask)
+    }
+
+    /// What the files say of its calls. Of a server that is in no file, they say something of all calls.
+    pub(crate) fn control(&self, context: &Context) -> Result<Control, Failure> {
+        match &self.control {
+            Some(control) => Ok(control.clone()),
+            None => Ok(Control::in_no_file(&context.configuration()?)),
+        }
     }
 
     /// How it is named in messages.

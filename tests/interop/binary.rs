@@ -61,7 +61,7 @@ fn calls(server: &Server, installation: &Installation) -> Result<(), Failed> {
     let Some(call) = &server.call else { return Ok(()) };
     let run = Run::prepare(server, installation, "binary-calls")?;
     let arguments = call.arguments(run.folder.path());
-    let done = run.binary(["call", call.tool, "--args", &arguments])?;
+    let done = run.binary(["call", "--yes", call.tool, "--args", &arguments])?;
     equal(&done.status, &Some(DONE), &format!("the status, {done:?}"))?;
     if !done.stdout.contains(call.text) {
         return Err(format!("{}: expected {:?} in {:?}", call.tool, call.text, done.stdout).into());
@@ -70,7 +70,8 @@ fn calls(server: &Server, installation: &Installation) -> Result<(), Failed> {
     let run = Run::prepare(server, installation, "binary-calls-json")?;
     let arguments: Value = serde_json::from_str(&call.arguments(run.folder.path()))?;
     let words = arguments.as_object().into_iter().flatten().map(|(name, value)| format!("{name}:={value}"));
-    let words: Vec<_> = ["call", "--json", call.tool].map(String::from).into_iter().chain(words).collect();
+    let words: Vec<_> =
+        ["call", "--yes", "--json", call.tool].map(String::from).into_iter().chain(words).collect();
     let result = run.binary(&words)?.document(DONE)?;
     let blocks = result["content"].as_array().ok_or("no content")?;
     let found =
@@ -80,7 +81,7 @@ fn calls(server: &Server, installation: &Installation) -> Result<(), Failed> {
 
 fn unknown_tool(server: &Server, installation: &Installation) -> Result<(), Failed> {
     let run = Run::prepare(server, installation, "binary-unknown")?;
-    let done = run.binary(["call", "--json", "no-such-tool"])?;
+    let done = run.binary(["call", "--yes", "--json", "no-such-tool"])?;
     equal(&(done.status, done.stdout.as_str()), &(Some(TOOL), ""), &format!("status and output, {done:?}"))?;
     let said: Value = serde_json::from_str(&done.stderr)?;
     equal(

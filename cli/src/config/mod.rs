@@ -27,7 +27,7 @@ pub(crate) use entry::Entry;
 pub(crate) use kind::Kind;
 pub(crate) use launch::launch;
 pub(crate) use own::{OwnFiles, PROJECT_FILE};
-pub(crate) use settings::Settings;
+pub(crate) use settings::{GrantStore, Settings};
 pub(crate) use store::Store;
 pub(crate) use translate::translate;
 

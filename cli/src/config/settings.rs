@@ -46,7 +46,6 @@ pub(crate) struct Settings {
     pub(crate) tool_refresh: Option<RefreshMode>,
     pub(crate) max_result_bytes: Option<usize>,
     pub(crate) marker: Option<Marker>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for whoever keeps grants"))]
     pub(crate) grants: GrantStore,
 }
 

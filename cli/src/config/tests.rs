@@ -121,7 +121,7 @@ fn what_is_said_for_all_servers_reaches_the_host_and_the_policy() {
     assert_eq!(host.exposure.mode, ExposureMode::Lazy);
     assert_eq!(host.refresh.mode, RefreshMode::Live);
     assert_eq!((host.results.max_result_bytes, host.results.marker), (9000, Marker::BytesTotalKept));
-    assert_eq!(found.settings.grants, settings::GrantStore::Persistent);
+    assert_eq!(found.settings.grants, GrantStore::Persistent);
     let policy = found.policy();
     assert_eq!(policy.servers["a"].mode, ServerMode::Ask);
 }

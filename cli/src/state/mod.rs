@@ -5,6 +5,8 @@
 //! that makes no sense counts as lost: it is told of once, and removed.
 
 mod files;
+mod grants;
+mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use crate::config::path_variable;
 use crate::output::complain;
 use files::{Folder, Locked};
 pub(crate) use files::{Kind, take_lock};
+pub(crate) use grants::{Held, Scope, ToolKey};
+pub(crate) use terminal::terminal_session;
 
 /// The user said that a server of a project may be started.
 const TRUST: Kind = Kind { folder: "trust", max_files: 1000, max_bytes: 8192 };

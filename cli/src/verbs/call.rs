@@ -9,6 +9,7 @@ use sanswire::mcp::types::call_result::CallToolResult;
 
 use super::inspect::find;
 use super::tools::Tools;
+use crate::approvals::{Control, Wanted};
 use crate::arguments::{Argument, build, read_all};
 use crate::context::Context;
 use crate::failure::{Failure, status};
@@ -24,6 +25,7 @@ pub(super) fn run(
     words: &[String],
     all: Option<&str>,
     out: Option<&Path>,
+    yes: bool,
     reach: &Reach,
 ) -> Result<u8, Failure> {
     let target = Target::find(context, words, reach, "tool")?;
@@ -31,8 +33,9 @@ pub(super) fn run(
     let given = target.rest.iter().map(|word| Argument::read(word)).collect::<Result<Vec<_>, _>>()?;
     let all = all.map(read_all).transpose()?;
     let folder = out.map(|out| Folder::open(out, &target.item)).transpose()?;
+    let control = target.control(context)?;
     let mut session = Session::open(context, &target.server)?;
-    let done = call(context, &session, &target, given, all)
+    let done = call(context, &session, &target, &control, yes, given, all)
         .and_then(|result| show(context, &result, &target.named(), folder.as_ref()));
     session.close();
     done
@@ -42,6 +45,8 @@ fn call(
     context: &Context,
     session: &Session<'_>,
     target: &Target,
+    control: &Control,
+    yes: bool,
     given: Vec<Argument>,
     all: Option<RawJson>,
 ) -> Result<RawJson, Failure> {
@@ -54,6 +59,15 @@ fn call(
         failure.hint.get_or_insert_with(more);
         failure
     })?;
+    let wanted = Wanted {
+        context,
+        control,
+        identity: &target.server.identity,
+        server: &target.server.name,
+        tool,
+        secrets: &target.server.secrets,
+    };
+    let arguments = wanted.approve(&arguments, yes)?;
     let params = params::call_tool(&target.item, Some(&arguments));
     session.ask(&what, Method::ToolsCall, Some(params))
 }

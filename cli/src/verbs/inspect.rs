@@ -4,6 +4,7 @@ use sanswire::mcp::types::schema::{JsonTypes, property_types};
 use sanswire::mcp::types::tool::Tool;
 
 use super::tools::Tools;
+use crate::approvals::hints_said;
 use crate::arguments::{description, property_names, signature, suggestion};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -37,17 +38,18 @@ pub(super) fn run(context: &Context, words: &[String], reach: &Reach) -> Result<
 
 /// The tool that is meant.
 pub(super) fn find<'t>(context: &Context, tools: &'t Tools, target: &Target) -> Result<&'t Tool, Failure> {
-    if let Some(tool) = tools.all.find(&target.item) {
+    if let Some(tool) = tools.find(&target.item) {
         return Ok(tool);
     }
     let server = &target.server.name;
-    let aside =
-        tools.all.set_aside_items().iter().find(|aside| aside.what.name.as_ref() == Some(&target.item));
+    let left_out = target.server.filter.admit(&target.item).is_err();
+    let mut aside = tools.all.set_aside_items().iter().filter(|_| !left_out);
+    let aside = aside.find(|aside| aside.what.name.as_ref() == Some(&target.item));
     if let Some(aside) = aside {
         return Err(Failure::not_found(format!("{} cannot be used: {}", target.named(), aside.what.reason))
             .of(server));
     }
-    let known: Vec<String> = tools.all.items().iter().map(|tool| tool.name().to_owned()).collect();
+    let known: Vec<String> = tools.items().map(|tool| tool.name().to_owned()).collect();
     let failure = Failure::not_found(format!("{server} has no tool {:?}", target.item)).of(server);
     Err(match suggestion(&target.item, &known) {
         Some(meant) => failure.hint(format!("did you mean {meant}?")),
@@ -85,15 +87,7 @@ fn describe(tool: &Tool, named: &str) -> String {
             text.push_str(&format!("\n{}", table(&["argument", "type", "", "description"], rows)));
         }
     }
-    let said = tool.annotations();
-    let mut hints = Vec::new();
-    hints.push(if said.read_only { "changes nothing" } else { "may change things" });
-    if !said.read_only {
-        hints.push(if said.destructive { "may destroy" } else { "destroys nothing" });
-        hints.push(if said.idempotent { "twice is once" } else { "twice is not once" });
-    }
-    hints.push(if said.open_world { "reaches outside" } else { "stays inside" });
-    text.push_str(&format!("\nWhat the server says of it: {}.\n", hints.join(", ")));
+    text.push_str(&format!("\nWhat the server says of it: {}.\n", hints_said(tool)));
     for (title, schema) in [("Input schema", schema), ("Output schema", tool.output_schema())] {
         if let Some(schema) = schema {
             text.push_str(&format!("\n{}\n{}\n", bold(title), escape::json(&pretty(schema))));

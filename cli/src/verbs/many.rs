@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use sanswire::jsonrpc::{ObjectWriter, RawJson};
+use sanswire::jsonrpc::{JsonRef, ObjectWriter, RawJson};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -92,13 +92,15 @@ impl<T> Answers<T> {
     }
 }
 
-/// The elements of all pages, as they were sent, under one name.
-pub(super) fn merged(pages: &[RawJson], name: &str) -> RawJson {
+/// The elements of all pages that are `shown`, as they were sent, under one name.
+pub(super) fn merged(pages: &[RawJson], name: &str, shown: impl Fn(JsonRef<'_>) -> bool) -> RawJson {
     object(|w| {
         w.array(name, |w| {
             for page in pages {
-                for item in page.view().get(name).into_iter().flat_map(sanswire::jsonrpc::JsonRef::elements) {
-                    w.raw(item);
+                for item in page.view().get(name).into_iter().flat_map(JsonRef::elements) {
+                    if shown(item) {
+                        w.raw(item);
+                    }
                 }
             }
         });

@@ -7,6 +7,7 @@ mod doctor;
 mod import;
 mod inspect;
 mod many;
+mod policy;
 mod prompts;
 mod resources;
 mod saved;
@@ -29,8 +30,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Servers { names, check } => servers::run(context, &names, check),
         Verb::Tools { servers, reach } => tools::run(context, &servers, &reach),
         Verb::Inspect { target, reach } => inspect::run(context, &target, &reach),
-        Verb::Call { words, args, out, reach } => {
-            call::run(context, &words, args.as_deref(), out.as_deref(), &reach)
+        Verb::Call { words, args, out, yes, reach } => {
+            call::run(context, &words, args.as_deref(), out.as_deref(), yes, &reach)
         }
         Verb::Resources { servers, reach } => resources::list(context, &servers, &reach),
         Verb::Read { target, out, reach } => resources::read(context, &target, out.as_deref(), &reach),
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Enable { name } => saved::run(context, &name, Change::Enable),
         Verb::Disable { name } => saved::run(context, &name, Change::Disable),
         Verb::Import { words, dry_run } => import::run(context, &words, dry_run),
+        Verb::Policy { what } => policy::run(context, &what),
         Verb::DemoServer(_) | Verb::Completions { .. } => Ok(0),
     };
     if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {

@@ -22,7 +22,7 @@ pub(super) fn list(context: &Context, names: &[String], reach: &Reach) -> Result
         Ok(session.list("prompts", "prompts", false, Method::PromptsList)?.pages)
     })?;
     if context.common.json {
-        answers.print_json(|pages| merged(pages, "prompts"))?;
+        answers.print_json(|pages| merged(pages, "prompts", |_| true))?;
         return Ok(answers.finish(context));
     }
     let mut rows = Vec::new();

@@ -95,7 +95,7 @@ fn try_it(context: &Context, server: Result<Server, Failure>) -> Checked {
         let revision = peer.revision.as_str();
         let started_ms = u64::try_from(session.client.started_in().as_millis()).unwrap_or(u64::MAX);
         session.close();
-        Ok(Checked::Works { introduction, revision, tools: tools?.all.items().len(), started_ms })
+        Ok(Checked::Works { introduction, revision, tools: tools?.items().count(), started_ms })
     });
     tried.unwrap_or_else(Checked::Fails)
 }

@@ -1,6 +1,8 @@
 //! `tools`: what there is to call.
 
 use sanswire::client::Peer;
+use sanswire::host::catalog::ToolFilter;
+use sanswire::host::policy::ServerMode;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
 use sanswire::mcp::types::collection::Collection;
@@ -11,6 +13,7 @@ use super::many::{self, merged};
 use crate::arguments::signature;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::json::text;
 use crate::options::Reach;
 use crate::output::table::summary;
 use crate::output::{document, escape};
@@ -19,7 +22,9 @@ use crate::session::Session;
 /// What a server lists.
 pub(super) struct Tools {
     pub(super) pages: Vec<RawJson>,
+    /// All of them, those that the configuration leaves out too.
     pub(super) all: Collection<Tool>,
+    filter: ToolFilter,
 }
 
 impl Tools {
@@ -27,7 +32,24 @@ impl Tools {
     pub(super) fn of(session: &Session<'_>) -> Result<Self, Failure> {
         let listed = session.list("tools", "tools", true, Method::ToolsList)?;
         let all = Collection::read(&listed.pages);
-        Ok(Self { pages: listed.pages, all })
+        Ok(Self { pages: listed.pages, all, filter: session.filter.clone() })
+    }
+
+    /// Those that there are, for whoever uses this configuration.
+    pub(super) fn items(&self) -> impl Iterator<Item = &Tool> {
+        self.all.items().iter().filter(|tool| self.filter.admit(tool.name()).is_ok())
+    }
+
+    /// The tool of that name. One that is left out is not there.
+    pub(super) fn find(&self, name: &str) -> Option<&Tool> {
+        self.all.find(name).filter(|tool| self.filter.admit(tool.name()).is_ok())
+    }
+
+    /// As they were sent, under one name.
+    fn merged(&self) -> RawJson {
+        merged(&self.pages, "tools", |tool| {
+            text(tool, "name").is_none_or(|name| self.filter.admit(&name).is_ok())
+        })
     }
 
     /// Says which ones cannot be used, and why.
@@ -37,6 +59,10 @@ impl Tools {
         }
         for aside in self.all.set_aside_items() {
             context.warn(&format!("{server}: {}", aside.what));
+        }
+        let names = self.all.items().iter().map(Tool::name);
+        for warning in self.filter.apply(ServerMode::Ask, names).warnings {
+            context.warn(&format!("{server}: {warning}"));
         }
     }
 }
@@ -52,7 +78,7 @@ pub(super) fn run(context: &Context, names: &[String], reach: &Reach) -> Result<
         Ok(Listed { peer: session.client.peer().clone(), tools: Tools::of(session)? })
     })?;
     if context.common.json {
-        answers.print_json(|listed| merged(&listed.tools.pages, "tools"))?;
+        answers.print_json(|listed| listed.tools.merged())?;
         return Ok(answers.finish(context));
     }
     let mut text = String::new();
@@ -62,10 +88,10 @@ pub(super) fn run(context: &Context, names: &[String], reach: &Reach) -> Result<
         }
         let bold = console::style(escape::line(name)).bold();
         text.push_str(&format!("{bold} ({})\n", introduction(&listed.peer)));
-        for tool in listed.tools.all.items() {
+        for tool in listed.tools.items() {
             text.push_str(&entry(tool));
         }
-        if listed.tools.all.items().is_empty() {
+        if listed.tools.items().next().is_none() {
             text.push_str("  no tools\n");
         }
     }

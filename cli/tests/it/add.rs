@@ -61,7 +61,7 @@ fn what_was_added_is_what_starts() {
         "a b",
     ])
     .ok();
-    assert_eq!(home.run(&["call", "s/t"]).ok(), "ok\n");
+    assert_eq!(home.run(&["call", "--yes", "s/t"]).ok(), "ok\n");
     assert_eq!(home.read("work/seen"), "a b-v");
     assert_eq!(file(&home)["mcpServers"]["s"]["timeout"], 30.0);
     let said = home

@@ -5,7 +5,7 @@ const OPEN: &str = r#"[{"name":"t","inputSchema":{"type":"object","properties":{
 /// The shell server that keeps the line of the call.
 fn called(home: &Home, words: &[&str]) -> String {
     let keep = "printf '%s\\n' \"$line\" >line.txt";
-    let mut all = vec!["call", "t"];
+    let mut all = vec!["call", "--yes", "t"];
     all.extend(words);
     home.run_fake(&all, &[("TOOLS", OPEN), ("ON_CALL", keep)]).ok();
     let line = home.read("work/line.txt");
@@ -18,7 +18,7 @@ fn sent(words: &[&str]) -> serde_json::Value {
     home.write("work/text.txt", "12");
     home.write("work/value.json", "{\"a\": [1]}\n");
     let keep = "printf '%s\\n' \"$line\" >line.txt";
-    let mut all = vec!["call", "t"];
+    let mut all = vec!["call", "--yes", "t"];
     all.extend(words);
     home.run_fake(&all, &[("TOOLS", OPEN), ("ON_CALL", keep)]).ok();
     let line: serde_json::Value = serde_json::from_str(&home.read("work/line.txt")).unwrap();
@@ -113,7 +113,7 @@ fn b_111_words_behind_the_dashes_are_taken_as_they_are() {
         "with space/keep args.sh",
         "for word; do printf '%s\\n' \"$word\"; done >args.txt\n. \"$FAKE\"\n",
     );
-    let mut words = vec!["call", "t", "--", "sh", keep.to_str().unwrap()];
+    let mut words = vec!["call", "--yes", "t", "--", "sh", keep.to_str().unwrap()];
     words.extend(odd);
     let mut command = home.command(&words);
     command.env("FAKE", home.path.join("fake.sh"));
@@ -125,13 +125,13 @@ fn b_111_words_behind_the_dashes_are_taken_as_they_are() {
 fn b_111_a_command_in_a_file_is_one_program_and_never_split() {
     let home = Home::new();
     home.configure(r#"{"one":{"command":"sh -c true"},"list":{"command":["sh","-c","exit 7"]}}"#);
-    let ran = home.run(&["call", "one/t"]);
+    let ran = home.run(&["call", "--yes", "one/t"]);
     assert_eq!(ran.status, 4);
     assert!(
         ran.stderr.contains("no program sh -c true") && ran.stderr.contains("words of their own"),
         "{ran:?}"
     );
-    let ran = home.run(&["call", "list/t"]);
+    let ran = home.run(&["call", "--yes", "list/t"]);
     assert!(ran.stderr.contains("exited with status 7"), "{ran:?}");
 }
 
@@ -141,9 +141,9 @@ fn what_is_said_twice_is_an_error_and_no_server_starts_for_wrong_words() {
     for words in [
         &["prompt", "p", "a=1", "a=2"][..],
         &["complete", "p", "a=1", "a=2"],
-        &["call", "t", "--args", "{\"a\":1,\"a\":2}"],
-        &["call", "t", "--args", "[1]"],
-        &["call", "t", "--args", "@/nowhere"],
+        &["call", "--yes", "t", "--args", "{\"a\":1,\"a\":2}"],
+        &["call", "--yes", "t", "--args", "[1]"],
+        &["call", "--yes", "t", "--args", "@/nowhere"],
     ] {
         let ran = home.run_fake(words, &[("ON_START", "touch started")]);
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{words:?}: {ran:?}");
@@ -188,23 +188,23 @@ fn a_command_that_a_hint_names_works_as_it_stands() {
         &["--era", "legacy", "--", "sh", "../a place/it's fake.sh", "-x", "two words"][..],
         &["--cwd", "../a place", "--", "sh", "it's fake.sh"],
     ] {
-        let needs = start(&[&["call", "t"], server].concat());
+        let needs = start(&[&["call", "--yes", "t"], server].concat());
         assert_eq!(needs.status, 1, "{needs:?}");
         let told = in_shell(&home, &advice(&needs, " tells more"), &tools).ok();
         assert!(told.contains("t(n: integer)"), "{told}");
-        let unknown = start(&[&["call", "zzz"], server].concat());
+        let unknown = start(&[&["call", "--yes", "zzz"], server].concat());
         assert_eq!(unknown.status, 5, "{unknown:?}");
         let told = in_shell(&home, &advice(&unknown, " lists what it has"), &tools).ok();
         assert!(told.contains("t(n: integer)"), "{told}");
     }
     let config = ["--config", "own file.json", "--inherit-env", "all"];
-    let unknown = start(&[&["call", "zzz/t"], &config[..]].concat());
+    let unknown = start(&[&["call", "--yes", "zzz/t"], &config[..]].concat());
     let told = in_shell(&home, &advice(&unknown, " lists all; a server in no file goes behind --"), &[]).ok();
     assert!(told.contains("my server"), "{told}");
     for (words, says) in [
-        (&["call", "my server/t"][..], " tells more"),
-        (&["call", "my server/zzz"], " lists what it has"),
-        (&["call", "my server"], " lists them"),
+        (&["call", "--yes", "my server/t"][..], " tells more"),
+        (&["call", "--yes", "my server/zzz"], " lists what it has"),
+        (&["call", "--yes", "my server"], " lists them"),
     ] {
         let ran = start(&[words, &config[..]].concat());
         let told = in_shell(&home, &advice(&ran, says), &tools).ok();
@@ -218,7 +218,7 @@ fn a_command_that_a_hint_names_holds_no_secret() {
     let fake = home.path.join("fake.sh");
     let server = ["--", "sh", fake.to_str().unwrap(), "--token=sesame-open"];
     for json in [&[][..], &["--json"]] {
-        let ran = home.run(&[&["call", "zzz"][..], json, &server].concat());
+        let ran = home.run(&[&["call", "--yes", "zzz"][..], json, &server].concat());
         assert!(ran.stderr.contains("--token=***") && !ran.stderr.contains("sesame"), "{ran:?}");
     }
 }
@@ -235,7 +235,7 @@ fn a_hint_names_the_socket_that_was_named() {
         .spawn()
         .unwrap();
     crate::home::until("it listens", || home.path.join("work/a socket").exists());
-    let ran = home.run(&["call", "add", "a=1", "--unix", "a socket"]);
+    let ran = home.run(&["call", "--yes", "add", "a=1", "--unix", "a socket"]);
     let line = advice(&ran, " tells more");
     let told = in_shell(&home, &line, &[]);
     server.kill().unwrap();

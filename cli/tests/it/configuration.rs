@@ -17,7 +17,7 @@ fn home_with(entry: &str) -> Home {
 }
 
 fn call(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> crate::home::Ran {
-    let mut command = home.command(&[&["call", "s/t"], words].concat());
+    let mut command = home.command(&[&["call", "--yes", "s/t"], words].concat());
     command.env("FAKE", home.path.join("fake.sh")).envs(variables.iter().copied());
     run(command, "")
 }
@@ -101,7 +101,7 @@ fn no_servers_is_no_error_and_an_entry_that_is_none_is_named() {
         (r#"{"command":"x","era":"old"}"#, "era is not auto"),
     ] {
         home.configure(&format!(r#"{{"odd one":{entry}}}"#));
-        let ran = home.run(&["call", "odd one/t"]);
+        let ran = home.run(&["call", "--yes", "odd one/t"]);
         assert_eq!(ran.status, 1, "{entry}: {ran:?}");
         assert!(ran.stderr.contains("odd one in /") && ran.stderr.contains(says), "{entry}: {ran:?}");
         assert!(home.run(&["servers"]).ok().contains("unusable"), "{entry}");
@@ -142,8 +142,8 @@ fn a_name_may_be_anything() {
             r#"{{"{name}":{{"command":"sh","args":["{}"]}},"a":{{"command":"/nowhere"}}}}"#,
             fake(&home)
         ));
-        assert_eq!(home.run(&["call", &format!("{name}/t")]).ok(), "ok\n", "{name}");
-        assert_eq!(home.run(&["call", name, "t"]).ok(), "ok\n", "{name}");
+        assert_eq!(home.run(&["call", "--yes", &format!("{name}/t")]).ok(), "ok\n", "{name}");
+        assert_eq!(home.run(&["call", "--yes", name, "t"]).ok(), "ok\n", "{name}");
         // What `add` would not take is said where servers are looked at, and nowhere else.
         let said = home.run(&["servers"]).stderr.contains("it is used all the same");
         assert_eq!(said, name != "demo", "{name}");
@@ -154,14 +154,14 @@ fn a_name_may_be_anything() {
 fn the_era_is_remembered_and_what_proves_wrong_is_forgotten() {
     let home = Home::new();
     let traced = |extra: &[&str], variables: &[(&str, &str)]| {
-        let words = [&["call", "t", "--trace", "t.jsonl"], extra].concat();
+        let words = [&["call", "--yes", "t", "--trace", "t.jsonl"], extra].concat();
         assert_eq!(home.run_fake(&words, variables).ok(), "ok\n");
         home.read("work/t.jsonl").lines().next().unwrap().to_owned()
     };
     assert!(traced(&[], &[]).contains("server/discover"));
     assert!(traced(&[], &[]).contains("\"initialize\""));
     assert!(traced(&["--era", "legacy"], &[]).contains("\"initialize\""));
-    let ran = home.run_fake(&["call", "t", "--era", "modern"], &[]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--era", "modern"], &[]);
     assert_eq!(ran.status, 4, "{ran:?}");
     assert_eq!(home.run(&["--era", "old", "servers"]).status, 1);
 }
@@ -221,7 +221,7 @@ fn other_programs_files_are_shown_and_start_only_when_named() {
         ("same", "claude\n".into()),
         ("same@cursor", "cursor\n".into()),
     ] {
-        let mut command = home.command(&["call", name, "t"]);
+        let mut command = home.command(&["call", "--yes", name, "t"]);
         command.env("VAR", "v").env("SECRET", "leaks");
         let ran = run(command, "");
         assert_eq!((ran.status, ran.stdout.as_str()), (0, "ok\n"), "{name}: {ran:?}");
@@ -262,7 +262,7 @@ fn a_flag_that_is_none_starts_nothing() {
     for flag in [r#""disabled":"yes""#, r#""disabled":1"#, r#""enabled":"no""#] {
         let fake = home.path.join("fake.sh").display().to_string();
         home.configure(&format!(r#"{{"s":{{"command":"sh","args":["{fake}"],{flag}}}}}"#));
-        let ran = home.run(&["call", "s/t"]);
+        let ran = home.run(&["call", "--yes", "s/t"]);
         assert_eq!(ran.status, 1, "{flag}: {ran:?}");
         assert!(ran.stderr.contains("not true or false"), "{flag}: {ran:?}");
     }
@@ -287,7 +287,7 @@ fn no_server_of_any_file_is_used_in_a_run_that_says_so() {
         r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_START":"touch started"}}}}}}"#
     ));
     for words in [
-        &["call", "s/t"][..],
+        &["call", "--yes", "s/t"][..],
         &["tools", "s"],
         &["tools"],
         &["doctor"],
@@ -305,7 +305,7 @@ fn no_server_of_any_file_is_used_in_a_run_that_says_so() {
     // No file is even read.
     home.write("config/sanswire/config.json", "{");
     assert!(!home.run(&["--no-mcp", "servers"]).ok().contains("demo"));
-    assert_eq!(home.run_fake(&["--no-mcp", "call", "t"], &[]).ok(), "ok\n");
+    assert_eq!(home.run_fake(&["--no-mcp", "call", "--yes", "t"], &[]).ok(), "ok\n");
 }
 
 #[test]
@@ -316,12 +316,12 @@ fn a_tool_and_the_start_may_have_limits_of_their_own() {
         home.configure(&format!(
             r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_CALL":"sleep 1"}},{members}}}}}"#
         ));
-        home.run(&["call", "s/t"])
+        home.run(&["call", "--yes", "s/t"])
     };
     assert_eq!(entry(r#""timeout":0.2,"connect_timeout":30,"tool_timeouts":{"t":30}"#).ok(), "ok\n");
     let slow = entry(r#""timeout":30,"tool_timeouts":{"t":0.2}"#);
     assert!(slow.status == 4 && slow.stderr.contains("0.2 s"), "{slow:?}");
     home.configure(&format!(r#"{{"s":{{"command":"sh","args":["{fake}"],"env":{{"ON_START":"sleep 3"}},"timeout":30,"connect_timeout":0.2}}}}"#));
-    let slow = home.run(&["call", "s/t"]);
+    let slow = home.run(&["call", "--yes", "s/t"]);
     assert!(slow.status == 4 && slow.stderr.contains("200 ms"), "{slow:?}");
 }

@@ -39,7 +39,7 @@ fn pages_are_merged_and_what_cannot_be_used_is_named_and_kept_in_json() {
     let json = home.run_fake(&["tools", "--json"], &[("TOOLS", tools)]).json();
     assert_eq!(json["tools"].as_array().unwrap().len(), 3);
     assert_eq!(json["tools"][0]["extra"], 1);
-    let call = home.run_fake(&["call", "5"], &[("TOOLS", tools)]);
+    let call = home.run_fake(&["call", "--yes", "5"], &[("TOOLS", tools)]);
     assert_eq!(call.status, 5);
 }
 
@@ -101,8 +101,8 @@ fn a_server_that_listens_is_dialled() {
                 assert_eq!(crate::home::wait(server), 0);
             }
         });
-        assert_eq!(home.run(&["call", "echo", "text=hi", "--unix", "socket"]).ok(), "hi\n");
-        assert_eq!(home.run(&["call", "echo", "text=ho", "--tcp", &address]).ok(), "ho\n");
+        assert_eq!(home.run(&["call", "--yes", "echo", "text=hi", "--unix", "socket"]).ok(), "hi\n");
+        assert_eq!(home.run(&["call", "--yes", "echo", "text=ho", "--tcp", &address]).ok(), "ho\n");
     });
     assert_eq!(home.run(&["tools", "--unix", "nowhere"]).status, 4);
     assert_eq!(home.run(&["tools", "--unix", "socket", "--", "true"]).status, 1);
@@ -126,9 +126,9 @@ fn the_demo_server_listens_and_ends_on_a_signal() {
     };
     let (tcp, address) = served(&["--tcp", "127.0.0.1:0"]);
     let (unix, path) = served(&["--unix", "listens", "--allow", "echo"]);
-    assert_eq!(home.run(&["call", "echo", "text=hi", "--tcp", &address]).ok(), "hi\n");
-    assert_eq!(home.run(&["call", "echo", "text=ho", "--unix", &path]).ok(), "ho\n");
-    assert_eq!(home.run(&["call", "image", "--unix", &path]).status, 5);
+    assert_eq!(home.run(&["call", "--yes", "echo", "text=hi", "--tcp", &address]).ok(), "hi\n");
+    assert_eq!(home.run(&["call", "--yes", "echo", "text=ho", "--unix", &path]).ok(), "ho\n");
+    assert_eq!(home.run(&["call", "--yes", "image", "--unix", &path]).status, 5);
     let taken = home.run(&["demo-server", "--tcp", &address]);
     assert!(taken.status == 1 && taken.stderr.contains("cannot be listened on"), "{taken:?}");
     end(tcp, "-TERM");

@@ -6,7 +6,8 @@ use crate::pty::{seen, seen_after};
 #[test]
 fn json_is_exactly_what_the_server_sent() {
     let result = r#"{ "content" : [],"x":1.0, "y":"\u00e9\/", "_meta":{"k":12345678901234567890} }"#;
-    let ran = Home::new().run_fake(&["call", "t", "--json"], &[("CALL", &format!("\"result\":{result}"))]);
+    let ran =
+        Home::new().run_fake(&["call", "--yes", "t", "--json"], &[("CALL", &format!("\"result\":{result}"))]);
     assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, &*format!("{result}\n"), ""));
 }
 
@@ -20,10 +21,10 @@ fn b_45_structured_content_is_shown_where_there_is_no_other() {
         (r#"{"content":[{"type":"text","text":"hi"}],"structuredContent":{"a":1}}"#, "hi\n"),
         (r#"{"content":[]}"#, ""),
     ] {
-        let ran = Home::new().run_fake(&["call", "t"], &[("CALL", &format!("\"result\":{result}"))]);
+        let ran = Home::new().run_fake(&["call", "--yes", "t"], &[("CALL", &format!("\"result\":{result}"))]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, shown), "{result}: {ran:?}");
     }
-    let ran = Home::new().run_fake(&["call", "t"], &[("CALL", "\"result\":{}")]);
+    let ran = Home::new().run_fake(&["call", "--yes", "t"], &[("CALL", "\"result\":{}")]);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
     assert!(ran.stderr.contains("warning: fake.sh") || ran.stderr.contains("neither content"), "{ran:?}");
 }
@@ -41,7 +42,7 @@ const BLOCKS: &str = r#""result":{"content":[
 #[test]
 fn every_kind_of_block_has_a_line() {
     let call = BLOCKS.replace('\n', "");
-    let shown = Home::new().run_fake(&["call", "t"], &[("CALL", &call)]).ok();
+    let shown = Home::new().run_fake(&["call", "--yes", "t"], &[("CALL", &call)]).ok();
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         lines,
@@ -64,12 +65,12 @@ fn every_kind_of_block_has_a_line() {
 fn out_saves_binary_content_with_the_right_endings_and_overwrites_nothing() {
     let home = Home::new();
     let call = BLOCKS.replace('\n', "");
-    let shown = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &call)]).ok();
+    let shown = home.run_fake(&["call", "--yes", "t", "--out", "got"], &[("CALL", &call)]).ok();
     assert!(shown.contains("saved as got/t.jpg]") && shown.contains("saved as got/t.wav]"), "{shown}");
     assert_eq!(fs::read(home.path.join("work/got/t.jpg")).unwrap(), b"\xff\xd8\xff\xe0");
     assert_eq!(home.read("work/got/t.pdf"), "%PDF");
     home.write("work/got/t-2.jpg", "mine");
-    let ran = home.run_fake(&["call", "t", "--json", "--out", "got"], &[("CALL", &call)]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--json", "--out", "got"], &[("CALL", &call)]);
     assert!(ran.json()["content"].is_array());
     assert_eq!(ran.stderr, "got/t-3.jpg\ngot/t-2.wav\ngot/t-2.pdf\n");
     assert_eq!(home.read("work/got/t-2.jpg"), "mine");
@@ -80,12 +81,13 @@ fn out_never_leaves_its_folder() {
     let home = Home::new();
     let tools = r#"[{"name":"../../../evil","inputSchema":{"type":"object"}}]"#;
     let call = r#""result":{"content":[{"type":"image","mimeType":"../../x/../png","data":"aGk="}]}"#;
-    home.run_fake(&["call", "../../../evil", "--out", "got"], &[("TOOLS", tools), ("CALL", call)]).ok();
+    home.run_fake(&["call", "--yes", "../../../evil", "--out", "got"], &[("TOOLS", tools), ("CALL", call)])
+        .ok();
     let names: Vec<_> =
         fs::read_dir(home.path.join("work/got")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["evil.bin"]);
     let bad = r#""result":{"content":[{"type":"image","mimeType":"image/png","data":"$$"}]}"#;
-    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", bad)]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--out", "got"], &[("CALL", bad)]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains("not in Base64"), "{ran:?}");
 }
@@ -104,11 +106,11 @@ fn b_03_no_control_character_of_a_server_reaches_what_we_format() {
     for ran in [
         home.run_fake(&["tools"], &[("TOOLS", &tools)]),
         home.run_fake(&["inspect", "t\u{1b}[31mred\u{7}\u{9b}2J\u{202e}gpj"], &[("TOOLS", &tools)]),
-        home.run_fake(&["call", "t"], &[("CALL", &failing)]),
-        home.run_fake(&["call", "t"], &[("CALL", &refusing)]),
-        home.run_fake(&["call", "t", "--json"], &[("CALL", &refusing)]),
+        home.run_fake(&["call", "--yes", "t"], &[("CALL", &failing)]),
+        home.run_fake(&["call", "--yes", "t"], &[("CALL", &refusing)]),
+        home.run_fake(&["call", "--yes", "t", "--json"], &[("CALL", &refusing)]),
         home.run_fake(&["doctor"], &[("ON_START", noisy)]),
-        home.run_fake(&["call", "t"], &[("ON_START", noisy), ("ON_CALL", "exit 1")]),
+        home.run_fake(&["call", "--yes", "t"], &[("ON_START", noisy), ("ON_CALL", "exit 1")]),
     ] {
         let all = format!("{}{}", ran.stdout, ran.stderr);
         assert!(all.contains("red") || all.contains("noise"), "{ran:?}");
@@ -120,9 +122,9 @@ fn b_03_no_control_character_of_a_server_reaches_what_we_format() {
 fn text_goes_into_a_pipe_as_it_came_and_harmless_onto_a_terminal() {
     let call = format!(r#""result":{{"content":[{{"type":"text","text":"{STEERING}"}}]}}"#);
     let home = Home::new();
-    let ran = home.run_fake(&["call", "t"], &[("CALL", &call)]);
+    let ran = home.run_fake(&["call", "--yes", "t"], &[("CALL", &call)]);
     assert_eq!(ran.stdout, "\u{1b}[31mred\u{7}\u{9b}2J\u{202e}gpj\n");
-    for words in ["call t", "--json call t"] {
+    for words in ["call --yes t", "--json call --yes t"] {
         let words = format!("{} {words} -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
         let seen = seen(&home, &words, &[("CALL", &call)], "");
         assert!(seen.contains("red"), "{seen:?}");
@@ -169,7 +171,7 @@ fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
     let lacks = |what: &str| {
         let data = format!(r#"{{"requiredCapabilities":{{"{what}":{{}}}}}}"#);
         let call = format!(r#""error":{{"code":-32021,"message":"no","data":{data}}}"#);
-        home.run_fake(&["call", "t", "--json"], &[("CALL", &call)]).error()["hint"].to_string()
+        home.run_fake(&["call", "--yes", "t", "--json"], &[("CALL", &call)]).error()["hint"].to_string()
     };
     assert!(lacks("elicitation").contains("terminal"));
     assert_eq!(lacks("sampling"), "null");
@@ -178,7 +180,7 @@ fn a_question_of_a_servers_is_answered_on_the_terminal_in_both_eras() {
 #[test]
 fn b_03_a_question_steers_no_terminal_and_its_default_is_shown_as_it_is_taken() {
     let home = Home::new();
-    let words = format!("{} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
+    let words = format!("{} call --yes t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
     for (default, taken) in [("d\\u001b[31mred\\u0007", "Ada"), ("plain", "plain")] {
         let ask = format!(
             r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{{"message":"m{STEERING}","requestedSchema":{{"type":"object","properties":{{"f":{{"type":"string","title":"t{STEERING}","default":"{default}"}}}},"required":["f"]}}}}}}"#
@@ -194,7 +196,7 @@ fn b_03_a_question_steers_no_terminal_and_its_default_is_shown_as_it_is_taken() 
 #[test]
 fn b_03_what_nobody_sees_is_written_out() {
     let ran = Home::new().run_fake(
-        &["call", "t"],
+        &["call", "--yes", "t"],
         &[("CALL", r#""error":{"code":1,"message":"a\u3164\udb40\udd01b\ufe01\u034f\u2764\ufe0f"}"#)],
     );
     assert!(ran.stderr.contains("a\\u{3164}\\u{e0101}b\\u{fe01}\\u{34f}\u{2764}\u{fe0f}"), "{ran:?}");
@@ -205,15 +207,15 @@ fn what_cannot_be_saved_takes_nothing_from_the_rest() {
     let home = Home::new();
     let content = r#"{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"$$"},{"type":"image","mimeType":"image/png","data":"aGk="},{"type":"text","text":"after"}]"#;
     let call = format!("\"result\":{content}}}");
-    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &call)]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--out", "got"], &[("CALL", &call)]);
     let lines = "before\n[image image/png, not saved: binary content is not in Base64]\n\
         [image image/png, 2 bytes, saved as got/t.png]\nafter\n";
     assert_eq!((ran.status, ran.stdout.as_str()), (1, lines), "{ran:?}");
     assert!(ran.stderr.contains("error: binary content"), "{ran:?}");
-    let ran = home.run_fake(&["call", "t", "--out", "got", "--json"], &[("CALL", &call)]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--out", "got", "--json"], &[("CALL", &call)]);
     assert_eq!((ran.status, ran.stdout), (1, format!("{content}}}\n")));
     let failed = format!("\"result\":{content},\"isError\":true}}");
-    let ran = home.run_fake(&["call", "t", "--out", "got"], &[("CALL", &failed)]);
+    let ran = home.run_fake(&["call", "--yes", "t", "--out", "got"], &[("CALL", &failed)]);
     assert_eq!(ran.status, 5);
     assert!(ran.stderr.contains("after"), "{ran:?}");
 }
@@ -222,7 +224,7 @@ fn what_cannot_be_saved_takes_nothing_from_the_rest() {
 fn no_line_of_a_server_looks_like_one_of_ours() {
     let home = Home::new();
     let refusing = r#""error":{"code":1,"message":"first\nerror: second\nwarning: third"}"#;
-    let ran = home.run_fake(&["call", "t"], &[("CALL", refusing)]);
+    let ran = home.run_fake(&["call", "--yes", "t"], &[("CALL", refusing)]);
     assert!(ran.stderr.contains("first\n  error: second\n  warning: third (error 1)\n"), "{ran:?}");
     let gone = home.run_fake(&["tools"], &[("ON_START", "printf 'a\\nerror: b\\n' >&2; exit 1")]);
     assert_eq!(gone.stderr.matches("\nerror").count(), 0, "{gone:?}");
@@ -239,7 +241,7 @@ fn questions_are_asked_one_after_the_other() {
     let both = format!("{}\n{}", ask("a"), ask("b"));
     let on_call = "printf '%s\\n' \"$ASK\"; IFS= read -r one; IFS= read -r two";
     for quiet in ["", "-q"] {
-        let words = format!("{} {quiet} call t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
+        let words = format!("{} {quiet} call --yes t -- {}", env!("CARGO_BIN_EXE_sanswire"), home.fake());
         let variables = [("TERM", "xterm"), ("ASK", both.as_str()), ("ON_CALL", on_call)];
         let seen = seen_after(&home, &words, &variables, "What now?", "\r\r");
         let (first, second) = (seen.find("What now?: Answer"), seen.rfind("asks: question"));

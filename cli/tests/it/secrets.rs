@@ -17,16 +17,16 @@ fn b_99_secrets_of_the_configuration_are_nowhere_to_be_seen() {
     let noisy = "printf 'token %s\\n' \"$TOKEN\" >&2; printf '%070d%s\\n' 0 \"$TOKEN\"";
     let mut all = String::new();
     for words in [
-        &["call", "s/t", "--trace", "trace.jsonl", "--json"][..],
+        &["call", "--yes", "s/t", "--trace", "trace.jsonl", "--json"][..],
         &["servers"],
         &["servers", "--check"],
         &["servers", "--json"],
         &["doctor"],
         &["doctor", "--json"],
-        &["call", "missing/t"],
-        &["call", "missing/t", "--json"],
-        &["call", "dies/t"],
-        &["call", "dies/t", "--json"],
+        &["call", "--yes", "missing/t"],
+        &["call", "--yes", "missing/t", "--json"],
+        &["call", "--yes", "dies/t"],
+        &["call", "--yes", "dies/t", "--json"],
     ] {
         let mut command = home.command(words);
         command.env("ON_CALL", echo).env("ON_START", noisy).env("FROM_ENV", SECRET);
@@ -57,7 +57,7 @@ fn b_99_secrets_of_the_configuration_are_nowhere_to_be_seen() {
 #[test]
 fn a_trace_shows_lines_that_are_no_json_too() {
     let home = Home::new();
-    home.run_fake(&["call", "t", "--trace", "t.jsonl"], &[("ON_START", "echo not json")]).ok();
+    home.run_fake(&["call", "--yes", "t", "--trace", "t.jsonl"], &[("ON_START", "echo not json")]).ok();
     assert!(home.read("work/t.jsonl").contains("\"text\":\"not json\""));
     let ran = home.run(&["call", "demo/echo", "text=x", "--trace", "/nowhere/t"]);
     assert_eq!(ran.status, 1);
@@ -74,8 +74,8 @@ fn b_99_secrets_inside_of_arguments_and_values_are_found() {
     ));
     let says = r#"{"code":1,"message":"s3cr3t-one s3cr3t-two== s3cr3t-three s3cr3t-four s3cr3t-five s3cr3t-six","data":["s3cr3t-\u0026\u003cs\u00ebven\u003e","s3cr3t-%26%3Cs%C3%ABven%3E"]}"#;
     for words in [
-        &["call", "s/t", "--trace", "t.jsonl"][..],
-        &["call", "s/t", "--json"],
+        &["call", "--yes", "s/t", "--trace", "t.jsonl"][..],
+        &["call", "--yes", "s/t", "--json"],
         &["servers"],
         &["servers", "--json"],
         &["doctor"],

@@ -72,7 +72,7 @@ fn a_second_signal_does_not_wait() {
     let home = Home::new();
     let fake = home.path.join("fake.sh");
     let mut child = home
-        .command(&["call", "t", "--", "sh", fake.to_str().unwrap()])
+        .command(&["call", "--yes", "t", "--", "sh", fake.to_str().unwrap()])
         .env("ON_START", "trap '' TERM; touch ready")
         .env("ON_CALL", "touch called; while :; do sleep 0.1; done")
         .stdin(Stdio::null())
@@ -105,7 +105,9 @@ fn a_signal_while_a_server_starts_ends_it_too() {
 fn a_server_behind_a_launcher_is_stopped_whatever_comes_of_the_request() {
     let home = Home::new();
     let launcher = home.write("launch.sh", &format!("{}\ntrue\n", home.fake()));
-    for words in [&["inspect", "nope"][..], &["call", "nope"], &["call", "t", "--args", "{\"x\":1}"]] {
+    for words in
+        [&["inspect", "nope"][..], &["call", "--yes", "nope"], &["call", "--yes", "t", "--args", "{\"x\":1}"]]
+    {
         let mut all = words.to_vec();
         all.extend(["--", "sh", launcher.to_str().unwrap()]);
         let mut command = home.command(&all);

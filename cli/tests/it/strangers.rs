@@ -81,6 +81,6 @@ fn no_verb_starts_anything_unasked_in_a_folder_of_strangers() {
     }
     // The mark is what they would leave.
     write();
-    let ran = home.run(&["call", "n1/t", "--trust"]);
+    let ran = home.run(&["call", "--yes", "n1/t", "--trust"]);
     assert!(ran.status == 4 && home.path.join("mark").exists(), "{ran:?}");
 }

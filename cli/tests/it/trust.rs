@@ -18,16 +18,18 @@ fn a_server_of_a_project_does_not_start_unasked() {
     for file in FILES {
         let home = project(file);
         assert!(home.run(&["servers"]).ok().contains("not allowed yet"), "{file}");
-        for words in [&["call", "p/t"][..], &["tools", "p"], &["doctor", "p"], &["servers", "--check", "p"]] {
+        for words in
+            [&["call", "--yes", "p/t"][..], &["tools", "p"], &["doctor", "p"], &["servers", "--check", "p"]]
+        {
             let ran = home.run(words);
             assert_eq!(ran.status, 1, "{file}: {ran:?}");
         }
-        let ran = home.run(&["call", "p/t", "--json"]);
+        let ran = home.run(&["call", "--yes", "p/t", "--json"]);
         assert_eq!(ran.error()["code"], "not_trusted");
         assert!(!home.path.join("work/started").exists(), "{file}");
         // Once, and only once.
-        assert_eq!(home.run(&["call", "p/t", "--trust"]).ok(), "ok\n");
-        assert_eq!(home.run(&["call", "p/t"]).status, 1);
+        assert_eq!(home.run(&["call", "--yes", "p/t", "--trust"]).ok(), "ok\n");
+        assert_eq!(home.run(&["call", "--yes", "p/t"]).status, 1);
     }
 }
 
@@ -46,7 +48,7 @@ fn a_server_of_a_project_sees_the_short_list_of_the_environment() {
                 fake.display()
             ),
         );
-        let mut command = home.command(&["call", "p/t", "--trust"]);
+        let mut command = home.command(&["call", "--yes", "p/t", "--trust"]);
         command.env("SECRET", "leaks");
         assert_eq!(run(command, "").ok(), "ok\n");
         assert_eq!(home.read("work/seen"), seen, "{member}");
@@ -57,7 +59,7 @@ fn a_server_of_a_project_sees_the_short_list_of_the_environment() {
 fn the_file_is_found_from_below_and_the_server_starts_in_its_folder() {
     let home = project(".sanswire.json");
     std::fs::create_dir_all(home.path.join("work/a/b")).unwrap();
-    let mut command = home.command(&["call", "p/t", "--trust"]);
+    let mut command = home.command(&["call", "--yes", "p/t", "--trust"]);
     command.current_dir(home.path.join("work/a/b"));
     assert_eq!(run(command, "").ok(), "ok\n");
     assert!(home.path.join("work/started").exists());
@@ -66,7 +68,7 @@ fn the_file_is_found_from_below_and_the_server_starts_in_its_folder() {
 #[test]
 fn the_answer_holds_until_the_file_changes() {
     let home = project(".mcp.json");
-    let words = format!("{} call p/t", env!("CARGO_BIN_EXE_sanswire"));
+    let words = format!("{} call --yes p/t", env!("CARGO_BIN_EXE_sanswire"));
     let refused = seen(&home, &words, &[], "n\r");
     assert!(refused.contains("with ON_START='touch started'"), "{refused:?}");
     assert!(
@@ -75,10 +77,10 @@ fn the_answer_holds_until_the_file_changes() {
     );
     let allowed = seen(&home, &words, &[], "y\r");
     assert!(allowed.contains("fake.sh") && allowed.ends_with("ok\r\n"), "{allowed:?}");
-    assert_eq!(home.run(&["call", "p/t"]).ok(), "ok\n");
+    assert_eq!(home.run(&["call", "--yes", "p/t"]).ok(), "ok\n");
     let text = home.read("work/.mcp.json").replace("touch started", "touch other");
     home.write("work/.mcp.json", &text);
-    assert_eq!(home.run(&["call", "p/t"]).status, 1);
+    assert_eq!(home.run(&["call", "--yes", "p/t"]).status, 1);
     assert!(!home.path.join("work/other").exists());
 }
 
