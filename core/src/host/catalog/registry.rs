@@ -84,6 +84,12 @@ impl Registry {
         self.offered.get(name)
     }
 
+    /// The same, with its exposed name as it is held here.
+    #[must_use]
+    pub fn resolve_named(&self, name: &str) -> Option<(&Arc<str>, &Offered)> {
+        self.offered.get_key_value(name)
+    }
+
     /// The tool that a server calls so, if it is offered.
     #[must_use]
     pub fn find(&self, server: &str, tool: &str) -> Option<&Offered> {

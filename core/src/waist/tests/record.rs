@@ -25,14 +25,15 @@ fn trusted(action: &str) -> Call {
 
 #[test]
 fn a_record_says_who_acted_for_whom_and_what_led_to_it() {
-    // H-188
+    // H-188, H-238
     let mut waist = Waist::new(Bindings { always_record: true, ..Bindings::default() }).unwrap();
     let mut call = trusted("a");
     (call.actor, call.principal) = (Some("agent 7".into()), Some("ann".into()));
     call.scope = Scope::run("r");
-    let admitted = waist.begin(&call, Instant::ZERO).unwrap();
+    let (began, ended) = (Instant::from_millis(5), Instant::from_millis(9));
+    let admitted = waist.begin(&call, began).unwrap();
     let spent = Spend { tokens: 3, cost: 4 };
-    waist.end(admitted, End { error: None, spent }, Instant::ZERO);
+    waist.end(admitted, End { error: None, spent }, ended);
     waist.reset(Some("r"));
     let told = records(&mut waist);
     let kinds: Vec<_> = told.iter().map(|record| record.kind.as_str()).collect();
@@ -46,6 +47,7 @@ fn a_record_says_who_acted_for_whom_and_what_led_to_it() {
     }
     assert_eq!((told[0].start, told[1].start), (None, Some(1)), "the start is what led to the end");
     assert_eq!((told[0].spent, told[1].spent), (Spend::default(), spent));
+    assert_eq!((told[0].at, told[1].at), (began, ended));
 
     let long = "n".repeat(MAX_NAME_BYTES + 1);
     let set: [fn(&mut Call, &str); 2] =

@@ -306,7 +306,7 @@ fn a_person_can_reconnect_one_server_whatever_was_before() {
 
 #[test]
 fn a_server_that_dies_of_the_probe_is_opened_otherwise_in_the_same_time() {
-    // H-070
+    // H-070, H-244
     let mut world = World::new(&["a", "b"], |config| config.max_starting = 1);
     world.wait(1_000);
     let first = world.client("a");
