@@ -36,11 +36,11 @@ enum Failure {
 
 impl Slot {
     /// Begins to read its listing.
-    pub(super) fn list(&mut self, until: Instant, shared: &mut Shared) {
+    pub(super) fn list(&mut self, until: Instant, placed: bool, shared: &mut Shared) {
         let Some(client) = &mut self.client else { return };
         let listing = Listing::new(Method::ToolsList, &shared.limits);
         let first = listing.first();
-        client.run = Some(Run { listing, until, dropped: false });
+        client.run = Some(Run { listing, until, placed, dropped: false });
         (client.changed, client.list_at) = (false, None);
         let handle = ClientHandle { slot: self.index, session: client.session };
         let limit = until.saturating_since(shared.now());
@@ -73,7 +73,9 @@ impl Slot {
             Err(ApiError::WrongEra { .. }) => Heard::Pages(Vec::new(), None),
             Err(error) => Heard::Failed(Vec::new(), Failure::Other(error.to_string())),
         };
-        client.run = None;
+        if client.run.take().is_some_and(|run| run.placed) {
+            shared.relisting.release();
+        }
         if client.stage == Stage::Listing {
             self.listed_first(heard, shared);
         } else {

@@ -12,9 +12,9 @@
 
 mod listing;
 mod opening;
+mod places;
 mod refresh;
 mod slot;
-mod starting;
 mod state;
 
 use alloc::collections::VecDeque;
@@ -22,8 +22,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use self::places::Places;
 use self::slot::{Shared, Slot};
-use self::starting::Starting;
 pub use self::state::ServerState;
 use super::calls::{Reach, Way};
 use super::catalog::Registry;
@@ -67,7 +67,8 @@ impl Manager {
                 limits: config.limits.clone(),
                 refresh: config.refresh,
                 registry: Registry::new(config.naming),
-                starting: Starting::new(config.max_starting),
+                starting: Places::new(config.max_starting),
+                relisting: Places::new(config.max_starting),
                 events: VecDeque::new(),
                 effects: VecDeque::new(),
                 settled: VecDeque::new(),
@@ -222,11 +223,16 @@ impl Manager {
         self.go_on();
     }
 
-    /// Opens who is next, and tells once that all were tried.
+    /// Begins what has a place, and tells once that all were tried.
     fn go_on(&mut self) {
         while let Some(index) = self.shared.starting.admit() {
             if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.slots.get_mut(index)) {
                 slot.open(&mut self.shared);
+            }
+        }
+        while let Some(index) = self.shared.relisting.admit() {
+            if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.slots.get_mut(index)) {
+                slot.list_anew(&mut self.shared);
             }
         }
         let enabled = || self.slots.iter().filter(|slot| slot.status != Status::Disabled);

@@ -66,7 +66,11 @@ impl Slot {
         match client.stage {
             Stage::Waiting => return shared.starting.withdraw(self.index),
             Stage::Opening | Stage::Listing => shared.starting.release(),
+            Stage::Open if client.queued => shared.relisting.withdraw(self.index),
             Stage::Open => {}
+        }
+        if client.run.is_some_and(|run| run.placed) {
+            shared.relisting.release();
         }
         self.send_shut(session, shared);
     }
@@ -119,7 +123,7 @@ impl Slot {
         }
         if shared.registry.server(&self.name).is_none() {
             self.reread = false;
-            self.list(until, shared);
+            self.list(until, false, shared);
         } else {
             self.opened(shared);
         }

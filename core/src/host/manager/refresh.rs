@@ -111,12 +111,20 @@ impl Slot {
             // What changed while nobody listened was told to nobody.
             client.list_at = Some(now);
         }
-        let lists = client.run.is_none() && is_due(client.list_at);
+        if client.run.is_none() && !client.queued && is_due(client.list_at) {
+            client.queued = true;
+            shared.relisting.ask(self.index);
+        }
         if listens {
             self.listen(shared);
         }
-        if lists {
-            self.list(now.saturating_add(REFRESH_TIMEOUT), shared);
+    }
+
+    /// Its turn has come: its time runs from here on.
+    pub(super) fn list_anew(&mut self, shared: &mut Shared) {
+        if let Some(client) = &mut self.client {
+            client.queued = false;
         }
+        self.list(shared.now().saturating_add(REFRESH_TIMEOUT), true, shared);
     }
 }

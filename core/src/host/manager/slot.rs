@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::starting::Starting;
+use super::places::Places;
 use super::state::{ServerState, shown};
 use crate::client::{Listing, Peer, RequestOptions, Start, Verdict};
 use crate::error::ConfigError;
@@ -69,6 +69,8 @@ pub(super) struct Client {
     pub(super) declared: bool,
     /// The listing that is read.
     pub(super) run: Option<Run>,
+    /// Its listing waits for its turn to be read anew.
+    pub(super) queued: bool,
     /// It changed while it was read.
     pub(super) changed: bool,
     /// Not read again before.
@@ -97,6 +99,8 @@ pub(super) enum Stage {
 pub(super) struct Run {
     pub(super) listing: Listing,
     pub(super) until: Instant,
+    /// It has a place.
+    pub(super) placed: bool,
     /// Nobody waits for it any more; no other begins before its last request is over.
     pub(super) dropped: bool,
 }
@@ -111,6 +115,7 @@ impl Client {
             restarted: false,
             declared: false,
             run: None,
+            queued: false,
             changed: false,
             rested: Instant::ZERO,
             list_at: None,
@@ -127,7 +132,10 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) refresh: Refresh,
     pub(super) registry: Registry,
-    pub(super) starting: Starting,
+    /// Those that are opened.
+    pub(super) starting: Places,
+    /// Those whose listing is read anew.
+    pub(super) relisting: Places,
     pub(super) events: VecDeque<Event>,
     pub(super) effects: VecDeque<Effect>,
     /// Servers whose waiting calls go on; each at most once.
@@ -224,7 +232,7 @@ impl Slot {
             Stage::Waiting => None,
             Stage::Opening | Stage::Listing => Some(client.until),
             Stage::Open => {
-                let list_at = client.list_at.filter(|_| client.run.is_none());
+                let list_at = client.list_at.filter(|_| client.run.is_none() && !client.queued);
                 earliest(list_at, client.listen_at)
             }
         });

@@ -330,3 +330,38 @@ fn a_modern_server_is_asked_to_tell_of_changes_before_it_is_listed() {
     world.ready_as("a", modern, LIST_CHANGED);
     assert!(world.listens("a").is_some() && !world.is_asked("a"));
 }
+
+#[test]
+fn only_so_many_listings_are_read_anew_at_once() {
+    // H-207
+    let mut world = calm(&["a", "b", "c"], |config| {
+        config.max_starting = 2;
+        config.refresh.poll = Some(Duration::from_secs(60));
+    });
+    let asked = |world: &World| ["a", "b", "c"].map(|server| world.is_open(server) && world.is_asked(server));
+    world.wait(59_000);
+    assert_eq!(asked(&world), [true, true, false]);
+    world.changed("c");
+    world.wait(10_000);
+    world.page("b", &page(&["t"]));
+    assert_eq!(asked(&world), [true, false, true]);
+    assert_eq!(
+        world.listing("c").unwrap().options.absolute,
+        Some(Duration::from_secs(30)),
+        "from its turn on"
+    );
+    // A place is free when its connection ends, and nobody waits who is gone.
+    world.wait(1_000);
+    world.changed("b");
+    world.lose("c");
+    assert_eq!(asked(&world), [true, true, false]);
+    world.ready("c");
+    world.wait(1_000);
+    assert!(world.manager.refresh("c", world.now));
+    world.drain();
+    world.lose("c");
+    world.page("a", &page(&["t"]));
+    world.page("b", &page(&["t"]));
+    assert_eq!(world.manager.shared.relisting.taken(), 0);
+    assert_eq!(asked(&world), [false; 3]);
+}

@@ -1,17 +1,17 @@
-//! Who may start, and who waits for a turn.
+//! Who may begin something, and who waits for a turn.
 
 use alloc::collections::VecDeque;
 
-/// The places of servers that start. An attempt keeps its place until it is over, so that so many at most are under way.
+/// So many places. Who has one keeps it until it gives it back, so that so much at most is under way.
 #[derive(Debug)]
-pub(super) struct Starting {
+pub(super) struct Places {
     max: usize,
     taken: usize,
     /// Servers, in the order they asked in; each at most once.
     queue: VecDeque<u32>,
 }
 
-impl Starting {
+impl Places {
     pub(super) const fn new(max: usize) -> Self {
         Self { max, taken: 0, queue: VecDeque::new() }
     }
