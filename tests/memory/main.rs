@@ -5,6 +5,7 @@
 mod amplified;
 mod counting;
 mod floods;
+mod host;
 mod served;
 
 #[global_allocator]
@@ -38,6 +39,8 @@ fn main() {
         ("served_subscriptions", served::served_subscriptions),
         ("served_messages_of_many_small_texts", served::served_messages_of_many_small_texts),
         ("served_random_runs", served::served_random_runs),
+        ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
+        ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, scenario) in scenarios.iter().copied() {

@@ -93,6 +93,12 @@ impl Listing {
         }
     }
 
+    /// Bytes that the pages so far keep alive.
+    #[must_use]
+    pub const fn retained_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The first request.
     #[must_use]
     pub fn first(&self) -> (Method, Option<RawJson>) {

@@ -258,6 +258,13 @@ impl Host {
         self.calls.retained_bytes()
     }
 
+    /// Bytes that calls and servers hold: what is above, and tools, introductions and listings. Never more than
+    /// [`HostConfig::worst_case_bytes`].
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        self.manager.retained_bytes().saturating_add(self.calls.retained_bytes())
+    }
+
     /// A page of the rest of a result.
     ///
     /// # Errors

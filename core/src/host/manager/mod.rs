@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use self::places::Places;
 use self::slot::{Shared, Slot};
 pub use self::state::ServerState;
+pub(super) use self::state::{MAX_ERROR_BYTES, MAX_INTRODUCTION_BYTES};
 use super::calls::{Reach, Way};
 use super::catalog::Registry;
 use super::config::HostConfig;
@@ -181,6 +182,12 @@ impl Manager {
         let slot = self.slots.get_mut(usize::try_from(index).ok()?)?;
         slot.settled = false;
         Some(slot.name.clone())
+    }
+
+    /// Bytes that the servers' tools, introductions, errors and listings hold.
+    pub(super) fn retained_bytes(&self) -> usize {
+        let each = self.slots.iter().map(|slot| slot.retained_bytes(&self.shared.registry));
+        each.fold(0, usize::saturating_add)
     }
 
     fn find(&self, server: &str) -> Option<usize> {

@@ -8,10 +8,11 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::places::Places;
-use super::state::{ServerState, shown};
+use super::state::{ServerState, introduction_bytes, shown};
 use crate::client::{Listing, Peer, RequestOptions, Start, Verdict};
 use crate::error::ConfigError;
 use crate::host::Mask;
+use crate::host::bounds::tools_bytes;
 use crate::host::catalog::{ListingSettings, Registry, ServerTools};
 use crate::host::config::{HostConfig, Refresh, ServerConfig};
 use crate::host::event::{ClientHandle, Effect, Event, RequestKey};
@@ -224,6 +225,18 @@ impl Slot {
 
     pub(super) fn keep_error(&mut self, text: &str, shared: &Shared) {
         self.error = Some(shown(&shared.mask, text));
+    }
+
+    /// Bytes that are kept of it.
+    pub(super) fn retained_bytes(&self, registry: &Registry) -> usize {
+        let tools = [registry.server(&self.name), self.staged.as_ref()].into_iter().flatten();
+        let run = self.client.as_ref().and_then(|client| client.run.as_ref());
+        let parts = [
+            self.peer.as_ref().map_or(0, |peer| introduction_bytes(peer)),
+            self.error.as_ref().map_or(0, String::capacity),
+            run.map_or(0, |run| run.listing.retained_bytes()),
+        ];
+        tools.map(|tools| tools_bytes(tools)).chain(parts).fold(0, usize::saturating_add)
     }
 
     /// When something is due.

@@ -87,6 +87,15 @@ pub(super) fn why_not(outcome: &Outcome) -> String {
     }
 }
 
+/// Bytes that a kept introduction holds.
+pub(super) fn introduction_bytes(peer: &Peer) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
+    let raw = peer.capabilities.raw().map_or(0, RawJson::retained_len) + peer.raw.retained_len();
+    let server = &peer.server;
+    let names = server.name.capacity() + text(&server.title) + server.version.capacity();
+    size_of::<Peer>() + raw + names + text(&peer.instructions)
+}
+
 /// An introduction as it is kept: it holds on to no message, and to so many bytes.
 pub(super) fn kept(peer: Box<Peer>) -> Arc<Peer> {
     let mut peer = *peer;

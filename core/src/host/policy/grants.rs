@@ -10,10 +10,10 @@ use crate::host::Provenance;
 use crate::jsonrpc::JsonRef;
 
 /// The most tools that are remembered as allowed.
-const MAX_GRANTS: usize = 10_000;
+pub(in crate::host) const MAX_GRANTS: usize = 10_000;
 
 /// The most different calls that are told apart in one turn.
-const MAX_CALLS: usize = 4096;
+pub(in crate::host) const MAX_CALLS: usize = 4096;
 
 /// The tools that were allowed for one session: each as it was defined then. Beside them, what was allowed for longer.
 ///

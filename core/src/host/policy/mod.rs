@@ -76,6 +76,7 @@ pub use explain::{Step, explain};
 pub use glob::{ArgumentGlob, GlobFault};
 pub use grant_line::{GrantFault, SavedGrant};
 pub use grants::{Grants, Turn};
+pub(super) use grants::{MAX_CALLS, MAX_GRANTS};
 pub use mode::{ServerMode, UnknownMode};
 pub(super) use pin::Part;
 pub use pin::Pin;

@@ -1,0 +1,233 @@
+//! A host of servers that say as much as they may.
+
+use std::time::Duration;
+
+use sanswire::Instant;
+use sanswire::client::{Event as ClientEvent, Outcome, Peer};
+use sanswire::host::policy::ServerMode;
+use sanswire::host::{
+    CallRequest, ClientHandle, Effect, Event, Host, HostConfig, RequestKey, ServerConfig, Target,
+};
+use sanswire::jsonrpc::RawJson;
+use sanswire::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
+use sanswire::mcp::{Method, Revision};
+
+use crate::counting::{live, peak};
+
+const KIB: usize = 1024;
+const SERVERS: usize = 4;
+/// The longest message.
+const BIG: usize = 64 * KIB;
+
+/// What a server fills its pages with.
+#[derive(Clone, Copy)]
+enum Filler {
+    /// As many tools as there is room for.
+    Small,
+    /// Schemas as long as they may be.
+    Schemas,
+    /// Texts of characters that are written out when they are masked.
+    Unfit,
+    /// Tools that are set aside, with a reason each.
+    Aside,
+}
+
+struct Held {
+    host: Host,
+    before: usize,
+    limit: usize,
+    most: usize,
+    now: Instant,
+    clients: Vec<ClientHandle>,
+    /// Requests, by key, with the call or listing that they belong to.
+    asked: Vec<(RequestKey, Method)>,
+}
+
+impl Held {
+    fn new() -> Self {
+        let mut config = HostConfig::default();
+        config.limits.max_message_bytes = BIG;
+        config.limits.max_list_bytes = 4 * BIG;
+        config.limits.max_items = 2000;
+        config.limits.max_pages = 10;
+        config.definitions.max_tools = 1000;
+        config.definitions.max_schema_bytes = 4 * KIB;
+        config.definitions.max_description_bytes = 2 * KIB;
+        config.max_starting = 2;
+        config.max_calls = 16;
+        config.max_call_bytes = 256 * KIB;
+        config.approvals.max_bytes = 64 * KIB;
+        config.pages.store_bytes = 1024 * KIB;
+        for index in 0..SERVERS {
+            let mut server = ServerConfig::default();
+            server.mode = ServerMode::Allow;
+            config.servers.insert(format!("server {index}").into(), server);
+        }
+        let limit = config.worst_case_bytes();
+        peak();
+        let before = live();
+        let now = Instant::ZERO;
+        let host = Host::new(config, now).unwrap();
+        let mut held = Self { host, before, limit, most: 0, now, clients: Vec::new(), asked: Vec::new() };
+        held.drain();
+        held
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.host.poll_effect() {
+            match effect {
+                Effect::Open { client, .. } => self.clients.push(client),
+                Effect::Request { key, method, .. } => self.asked.push((key, method)),
+                _ => {}
+            }
+        }
+        while self.host.poll_event().is_some() {}
+        self.check();
+    }
+
+    fn check(&mut self) {
+        let held = peak().saturating_sub(self.before);
+        self.most = self.most.max(held);
+        let own = self.host.retained_bytes();
+        assert!(
+            held <= self.limit,
+            "{held} bytes are held ({own} by its own count), {} are allowed",
+            self.limit
+        );
+        assert!(own <= live() - self.before, "{own} bytes by its own count, {} are", live() - self.before);
+    }
+
+    /// Every server that is asked for its listing answers with as much as it may, until nobody asks any more.
+    fn list(&mut self, filler: Filler, round: usize) {
+        while let Some(place) = self.asked.iter().position(|(_, method)| *method == Method::ToolsList) {
+            let (key, _) = self.asked.swap_remove(place);
+            let page = page(filler, round, self.asked.len());
+            self.host.handle_outcome(key, Ok(Outcome::Complete(page)), self.now);
+            self.drain();
+            while let Some(client) = self.clients.pop() {
+                self.host.handle_client(client, ClientEvent::Ready(Box::new(introduction())), self.now);
+                self.drain();
+            }
+        }
+    }
+
+    fn start(&mut self, filler: Filler) {
+        while let Some(client) = self.clients.pop() {
+            self.host.handle_client(client, ClientEvent::Ready(Box::new(introduction())), self.now);
+            self.drain();
+        }
+        self.list(filler, 0);
+        assert!(self.host.is_started());
+    }
+
+    fn refresh(&mut self, filler: Filler, round: usize) {
+        self.now = self.now.saturating_add(Duration::from_secs(60));
+        self.host.handle_timeout(self.now);
+        let names: Vec<_> = self.host.states().iter().map(|state| state.name.clone()).collect();
+        for name in names {
+            assert!(self.host.refresh(&name, self.now));
+        }
+        self.drain();
+        self.list(filler, round);
+    }
+}
+
+/// An introduction as long as a message.
+fn introduction() -> Peer {
+    let text = "x".repeat(BIG - 100);
+    let raw = RawJson::parse_str(&format!(r#"{{"capabilities":{{"tools":{{}}}},"instructions":"{text}"}}"#));
+    let raw = raw.unwrap();
+    let capabilities = raw.slice_of(raw.view().get("capabilities").unwrap());
+    Peer {
+        era: Revision::V2025_11_25.era(),
+        revision: Revision::V2025_11_25,
+        server: Implementation::new("flood", "0"),
+        capabilities: ServerCapabilities::new(capabilities),
+        instructions: Some(text),
+        cache: CacheHint::default(),
+        raw,
+    }
+}
+
+/// A page as long as a message, with another behind it.
+fn page(filler: Filler, round: usize, salt: usize) -> RawJson {
+    let mut text = String::with_capacity(BIG);
+    text.push_str(r#"{"nextCursor":"n","tools":["#);
+    for n in 0.. {
+        let name = format!("{round}_{salt}_{n}");
+        let tool = match filler {
+            Filler::Small => format!(r#"{{"name":"{name}"}}"#),
+            Filler::Schemas => {
+                let pad = "x".repeat(4 * KIB - 40);
+                let schema = format!(r#"{{"type":"object","title":"{pad}"}}"#);
+                format!(r#"{{"name":"{name}","inputSchema":{schema},"outputSchema":{schema}}}"#)
+            }
+            Filler::Unfit => format!(r#"{{"name":"{name}","description":"{}"}}"#, "\u{7f}".repeat(2 * KIB)),
+            Filler::Aside => {
+                format!(r#"{{"name":"{name}","inputSchema":{{"$ref":"https://{}"}}}}"#, "x".repeat(300))
+            }
+        };
+        if text.len() + tool.len() + 4 > BIG {
+            break;
+        }
+        if n > 0 {
+            text.push(',');
+        }
+        text.push_str(&tool);
+    }
+    text.push_str("]}");
+    RawJson::parse_str(&text).unwrap()
+}
+
+/// Servers list as much as they may, at first and anew, and it is staged beside what is offered.
+pub(crate) fn host_listings_as_long_as_allowed() {
+    for (filler, other, at_least) in [
+        (Filler::Small, Filler::Small, 1000 * KIB),
+        (Filler::Schemas, Filler::Schemas, 1600 * KIB),
+        (Filler::Unfit, Filler::Schemas, 1600 * KIB),
+        (Filler::Aside, Filler::Unfit, 1000 * KIB),
+    ] {
+        let mut held = Held::new();
+        held.start(filler);
+        held.refresh(other, 1);
+        held.refresh(filler, 2);
+        held.host.begin_turn(held.now);
+        held.drain();
+        held.refresh(other, 3);
+        assert!(held.most >= at_least, "only {} bytes were ever held", held.most);
+    }
+}
+
+/// Calls with arguments as long as they may be, and results that are kept page by page.
+pub(crate) fn host_calls_with_all_that_they_may_hold() {
+    let mut held = Held::new();
+    held.start(Filler::Small);
+    let tool = held.host.registry().offered().next().unwrap().0.clone();
+    for round in 0..4 {
+        let mut calls = 0;
+        // The same call again and again would be asked about.
+        while calls < 100 {
+            let text = "x".repeat(30 * KIB);
+            let arguments = format!(r#"{{"round":{round},"call":{calls},"x":"{text}"}}"#);
+            let arguments = RawJson::parse_str(&arguments).unwrap();
+            let request = CallRequest::new("call", Target::Exposed(tool.clone()), Some(arguments));
+            if held.host.call(request, held.now).is_err() {
+                break;
+            }
+            calls += 1;
+            held.drain();
+        }
+        assert!((5..100).contains(&calls), "{calls}");
+        let text = "\u{7f}".repeat(BIG - 100);
+        while let Some((key, method)) = held.asked.pop() {
+            assert_eq!(method, Method::ToolsCall);
+            let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+            let result = RawJson::parse_str(&result).unwrap();
+            held.host.handle_outcome(key, Ok(Outcome::Complete(result)), held.now);
+            let finished = core::iter::from_fn(|| held.host.poll_event());
+            assert_eq!(finished.filter(|event| matches!(event, Event::Finished { .. })).count(), 1);
+            held.drain();
+        }
+    }
+    assert!(held.host.call_bytes() > 100 * KIB, "rests are kept");
+}
