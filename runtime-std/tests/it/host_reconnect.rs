@@ -16,6 +16,7 @@ trials!(
     h_225_after_a_kill_there_are_two_handshakes_and_one_listing,
     h_105_h_225_a_call_that_its_server_dies_of_is_made_once,
     h_108_h_225_after_four_starts_it_is_given_up,
+    h_108_one_that_dies_whenever_it_is_ready_is_given_up,
     h_114_by_hand_it_is_tried_again,
     h_107_calls_wait_for_the_connection_that_comes,
     h_109_many_calls_that_are_lost_at_once_start_one_attempt,
@@ -68,6 +69,15 @@ fn h_108_h_225_after_four_starts_it_is_given_up() {
     assert_eq!(host.state("it").unwrap().tools.unwrap().tools.len(), 8);
     assert_eq!(record.count("start"), 4);
     assert!(record.pids().iter().all(|pid| !runs(*pid)));
+}
+
+fn h_108_one_that_dies_whenever_it_is_ready_is_given_up() {
+    // H-108
+    let record = Record::new();
+    let host = host(&["die-ready-again", &record.flag()]);
+    kill(pid(&host, "it"));
+    until(&host, "it", Status::Unavailable);
+    assert_eq!((record.count("start"), record.count("initialize")), (4, 4));
 }
 
 fn h_114_by_hand_it_is_tried_again() {

@@ -1,9 +1,9 @@
 //! A server for hosts: it lists tools, does what its arguments say, and writes down what happened to it.
 //!
 //! Arguments: `record=FILE` (a line for each thing that happened, over all of its starts), `modern`, `hang` (answers
-//! nothing), `hang-again` (answers nothing when it is started again), `crash-again` (dies when it is started again),
-//! `slow-again` (takes a moment to begin when it is started again),
-//! `die-on-call`, `list-once` (answers one listing), `broken` (lists tools that cannot be offered), `ignore-eof`.
+//! nothing), `die-on-call`, `list-once` (answers one listing), `broken` (lists tools that cannot be offered),
+//! `ignore-eof`. When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
+//! it is ready), `slow-again` (takes a moment to begin).
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -96,6 +96,9 @@ impl Hosted {
             ("tools/list", Some(_)) if self.listed.swap(true, Ordering::Relaxed) && self.has("list-once") => {
             }
             ("tools/list", Some(id)) => self.list(&id),
+            ("notifications/initialized", _) if self.again && self.has("die-ready-again") => {
+                std::process::exit(7);
+            }
             ("subscriptions/listen", Some(id)) if modern => {
                 say(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}},"notifications":{{"toolsListChanged":true}}}}}}"#

@@ -122,6 +122,7 @@ pub const fn loses_session(outcome: &Outcome) -> bool {
 /// | failed | a call | reconnecting | one attempt; if it fails: failed again, or unavailable |
 /// | connecting, reconnecting | closed | unavailable | calls go on, a late success is shut |
 /// | unavailable | a call | unavailable | fails at once |
+/// | connected | a session that was opened anew is lost before it was of use | reconnecting | its attempt failed after all |
 /// | any but disabled | `reconnect` | reconnecting | failures are forgotten |
 ///
 /// A call that failed with its session is never made again here: that it may have run is for its caller to see to. What
@@ -138,6 +139,8 @@ pub struct Reconnect {
     /// Whether one attempt follows the other by itself.
     persists: bool,
     failures: u32,
+    /// Failures before the present session, if that one came of a loss.
+    before: Option<u32>,
     last: u64,
     closed: bool,
     effects: VecDeque<Effect>,
@@ -162,6 +165,7 @@ impl Reconnect {
             due: None,
             persists: false,
             failures: 0,
+            before: None,
             last: 0,
             closed: false,
             effects: VecDeque::new(),
@@ -211,11 +215,27 @@ impl Reconnect {
         true
     }
 
+    /// A session was lost before it was of any use. If it had come of a loss, its attempt counts as failed after all: a
+    /// server that opens well and dies of it is not opened without end. Else as [`lost`](Self::lost).
+    pub fn lost_early(&mut self, session: SessionNumber, now: Instant) -> bool {
+        let Some(before) = self.before else { return self.lost(session) };
+        if self.closed || self.status != Status::Connected || self.session != Some(session) {
+            return false;
+        }
+        self.session = None;
+        self.effects.push_back(Effect::Shut(session));
+        self.failures = before;
+        self.persists = true;
+        self.failed(now);
+        true
+    }
+
     /// An attempt succeeded. Of one that is no longer wanted nothing comes: it was told to be shut.
     pub fn opened(&mut self, attempt: SessionNumber) {
         if self.trying == Some(attempt) {
             self.trying = None;
             self.session = Some(attempt);
+            self.before = (self.status == Status::Reconnecting).then_some(self.failures);
             self.failures = 0;
             self.set(Status::Connected);
         }
@@ -243,16 +263,7 @@ impl Reconnect {
         if self.status == Status::Connecting {
             return self.set(Status::Failed);
         }
-        self.failures = self.failures.saturating_add(1);
-        if self.failures >= self.settings.max_attempts {
-            self.set(Status::Unavailable);
-        } else if !self.persists {
-            self.set(Status::Failed);
-        } else if self.settings.backoff.is_zero() {
-            self.try_now();
-        } else {
-            self.due = Some(now.saturating_add(self.settings.backoff));
-        }
+        self.failed(now);
     }
 
     /// Tries anew because somebody says so, whatever was before. An attempt under way is that attempt. False: the server
@@ -299,6 +310,22 @@ impl Reconnect {
     /// What is to be done next.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
+    }
+
+    /// One more attempt in vain: the last one, or another follows.
+    fn failed(&mut self, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= self.settings.max_attempts {
+            self.set(Status::Unavailable);
+        } else if !self.persists {
+            self.set(Status::Failed);
+        } else {
+            self.set(Status::Reconnecting);
+            if self.settings.backoff.is_zero() {
+                return self.try_now();
+            }
+            self.due = Some(now.saturating_add(self.settings.backoff));
+        }
     }
 
     /// Begins an attempt, unless one is under way.

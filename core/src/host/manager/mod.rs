@@ -271,7 +271,12 @@ impl Reach for Manager {
             slot.link.call()
         };
         match gate {
-            Gate::Go(session) => Way::Go(slot.handle(session)),
+            Gate::Go(session) => {
+                if let Some(client) = &mut slot.client {
+                    client.used = true;
+                }
+                Way::Go(slot.handle(session))
+            }
             Gate::Wait => {
                 slot.follow(&mut self.shared);
                 self.go_on();

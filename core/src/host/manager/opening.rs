@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use core::time::Duration;
 
 use super::slot::{Client, Shared, Slot, Stage};
 use super::state::{kept, why_closed};
@@ -10,6 +11,9 @@ use crate::client::{self, Peer, Start, Verdict, era};
 use crate::error::CloseReason;
 use crate::host::event::{Effect, Event, Warning};
 use crate::host::link::{self, SessionNumber, Status};
+
+/// A connection that ends sooner, without a call, was of no use.
+const EARLY: Duration = Duration::from_secs(10);
 
 /// What is said of a connection whose end came with a request's.
 const LOST: &str = "the connection was lost";
@@ -133,6 +137,7 @@ impl Slot {
     pub(super) fn opened(&mut self, shared: &mut Shared) {
         let Some(client) = &mut self.client else { return };
         client.stage = Stage::Open;
+        client.opened = shared.now();
         let session = client.session;
         shared.starting.release();
         self.tried = true;
@@ -182,8 +187,11 @@ impl Slot {
     pub(super) fn ended(&mut self, why: &str, shared: &mut Shared) {
         let Some(client) = &self.client else { return };
         let (session, stage) = (client.session, client.stage);
+        let early = !client.used && shared.now().saturating_since(client.opened) < EARLY;
         self.keep_error(why, shared);
-        if stage == Stage::Open {
+        if stage == Stage::Open && early {
+            self.link.lost_early(session, shared.now());
+        } else if stage == Stage::Open {
             self.link.lost(session);
         } else {
             self.tried = true;

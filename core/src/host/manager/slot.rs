@@ -68,6 +68,10 @@ pub(super) struct Client {
     pub(super) restarted: bool,
     /// It says that it has tools.
     pub(super) declared: bool,
+    /// Since when it can be called.
+    pub(super) opened: Instant,
+    /// It was called.
+    pub(super) used: bool,
     /// The listing that is read.
     pub(super) run: Option<Run>,
     /// Its listing waits for its turn to be read anew.
@@ -115,6 +119,8 @@ impl Client {
             start: Start::Unknown,
             restarted: false,
             declared: false,
+            opened: Instant::ZERO,
+            used: false,
             run: None,
             queued: false,
             changed: false,

@@ -148,6 +148,39 @@ fn calls_wait_for_the_outcome_and_go_on_once() {
 }
 
 #[test]
+fn a_session_of_no_use_is_an_attempt_in_vain() {
+    // H-108
+    let mut server = connected(3, 0);
+    assert!(server.lost_early(SessionNumber(1), at(0)));
+    assert_eq!((server.status(), server.failures()), (Status::Reconnecting, 0), "it came of no loss");
+    for (n, status) in [(2, Status::Reconnecting), (3, Status::Reconnecting), (4, Status::Unavailable)] {
+        let session = SessionNumber(n);
+        server.opened(session);
+        assert_eq!((server.status(), server.failures()), (Status::Connected, 0));
+        assert!(!server.lost_early(SessionNumber(n - 1), at(0)), "another was lost before");
+        assert!(server.lost_early(session, at(0)));
+        assert_eq!((server.status(), u64::from(server.failures())), (status, n - 1));
+    }
+    drain(&mut server);
+    assert_eq!(server.call(), Gate::Refuse(Status::Unavailable));
+
+    // One that was of use makes up for all before.
+    let mut server = connected(2, 50);
+    server.lost(SessionNumber(1));
+    for n in 2..6 {
+        server.opened(SessionNumber(n));
+        assert!(if n % 2 == 0 {
+            server.lost_early(SessionNumber(n), at(n))
+        } else {
+            server.lost(SessionNumber(n))
+        });
+        assert_eq!(server.poll_timeout(), (n % 2 == 0).then(|| at(n + 50)));
+        server.handle_timeout(at(n + 50));
+        assert_eq!(server.status(), Status::Reconnecting);
+    }
+}
+
+#[test]
 fn a_call_wakes_a_server_that_failed_or_waits() {
     // H-112
     let mut failed = server(2, 0);

@@ -9,6 +9,7 @@ use super::*;
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const CONNECT: u64 = 100;
 const MAX_ATTEMPTS: u32 = 2;
+const EARLY: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 enum Do {
@@ -53,6 +54,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (0..NAMES.len(), all).prop_map(|(server, what)| Step::Of(server, what)),
         3 => (1..120u64).prop_map(Step::Wait),
+        1 => Just(Step::Wait(EARLY)),
         1 => Just(Step::Turn),
         1 => prop::bool::weighted(0.1).prop_map(|close| if close { Step::Close } else { Step::Turn }),
     ]
@@ -75,6 +77,10 @@ struct Server {
     at: At,
     failures: u32,
     persists: bool,
+    /// Failures before the present connection, if it came of a loss.
+    before: Option<u32>,
+    opened: u64,
+    used: bool,
     listed: bool,
     waiting: usize,
 }
@@ -98,6 +104,9 @@ impl Model {
             at: At::Queued,
             failures: 0,
             persists: false,
+            before: None,
+            opened: 0,
+            used: false,
             listed: false,
             waiting: 0,
         };
@@ -131,8 +140,10 @@ impl Model {
     }
 
     fn opened(&mut self, index: usize) {
-        self.servers[index].at = At::Open;
-        self.servers[index].failures = 0;
+        let server = &mut self.servers[index];
+        server.before = (server.status == Status::Reconnecting).then_some(server.failures);
+        (server.at, server.failures) = (At::Open, 0);
+        (server.opened, server.used) = (self.now, false);
         self.set(index, Status::Connected);
     }
 
@@ -145,18 +156,31 @@ impl Model {
             self.set(index, Status::Unavailable);
         } else if first || !server.persists {
             self.set(index, Status::Failed);
-        } else if self.backoff == 0 {
-            self.ask(index);
         } else {
-            server.at = At::Nowhere(Some(self.now + self.backoff));
+            let again = if self.backoff == 0 { None } else { Some(self.now + self.backoff) };
+            server.at = At::Nowhere(again);
+            self.set(index, Status::Reconnecting);
+            if again.is_none() {
+                self.ask(index);
+            }
         }
     }
 
     fn ends(&mut self, index: usize) {
-        if self.servers[index].at == At::Open {
-            self.servers[index].persists = true;
-            self.set(index, Status::Reconnecting);
-            self.ask(index);
+        let server = &mut self.servers[index];
+        if server.at == At::Open {
+            server.persists = true;
+            let early = !server.used && self.now - server.opened < EARLY;
+            match server.before.filter(|_| early) {
+                Some(before) => {
+                    server.failures = before;
+                    self.fails(index);
+                }
+                None => {
+                    self.set(index, Status::Reconnecting);
+                    self.ask(index);
+                }
+            }
         } else {
             self.fails(index);
         }
@@ -167,7 +191,10 @@ impl Model {
         let server = &mut self.servers[index];
         match server.status {
             _ if self.closed => return "unavailable",
-            Status::Connected => return "go",
+            Status::Connected => {
+                server.used = true;
+                return "go";
+            }
             Status::Unavailable | Status::Disabled => return "unavailable",
             Status::Failed => {
                 server.persists = false;
@@ -327,6 +354,7 @@ fn agree(world: &mut World, model: &mut Model) {
         // Each of them goes on, once, whichever way.
         for _ in 0..core::mem::take(&mut model.servers[index].waiting) {
             assert_ne!(world.way(&name), "wait", "{name} {:?}", model.servers[index]);
+            model.servers[index].used = true;
         }
     }
     assert_eq!(settled, [0usize; 0], "their calls still wait");

@@ -137,11 +137,41 @@ fn a_failure_is_told_once_until_the_server_was_connected_again() {
     world.drain();
     world.connect("a", &[]);
     assert_eq!(world.told(), ["a reconnecting", "a connected", "a speaks 2025-11-25: 0 tools"]);
-    assert_eq!(world.state("a").error, None);
+    assert_eq!((world.state("a").error, world.way("a")), (None, "go".into()));
     for _ in 0..4 {
         world.lose("a");
     }
     assert_eq!(world.told(), ["a reconnecting", "a unavailable", "! a: the server ended its output"]);
+}
+
+#[test]
+fn one_that_is_lost_as_soon_as_it_is_opened_is_given_up() {
+    // H-108
+    let mut world = World::up(&["a"], |_| ());
+    // Whatever lasts, or is called, is not held against a server.
+    for _ in 0..4 {
+        world.lose("a");
+        world.ready("a");
+        world.wait(10_000);
+    }
+    for _ in 0..4 {
+        world.lose("a");
+        world.ready("a");
+        assert_eq!(world.way("a"), "go");
+    }
+    world.lose("a");
+    world.told();
+    for _ in 0..2 {
+        world.ready("a");
+        world.wait(9_999);
+        world.lose("a");
+        assert_eq!(world.state("a").status, Status::Reconnecting);
+    }
+    world.ready("a");
+    world.lose("a");
+    assert_eq!(world.state("a").status, Status::Unavailable);
+    assert!(world.told().ends_with(&["a unavailable".into(), "! a: the server ended its output".into()]));
+    assert_eq!(world.opens(), [""; 0]);
 }
 
 #[test]
