@@ -190,7 +190,8 @@ pub(crate) fn require_trust(context: &Context, entry: &Entry) -> Result<(), Fail
         return Err(untrusted);
     }
     let name = escape::line(&entry.name);
-    complain(&format!("{file} comes with this project. To start {name} it would run:"));
+    let would = if matches!(entry.kind, Kind::Http { .. }) { "send to" } else { "run" };
+    complain(&format!("{file} comes with this project. To start {name} it would {would}:"));
     complain(&full_command(entry));
     if !confirm("Start it, now and in future, as long as the file stays as it is?") {
         return Err(untrusted);
@@ -218,9 +219,13 @@ fn trust_key(entry: &Entry) -> String {
 
 /// Everything that would be started, as it stands in the file.
 fn full_command(entry: &Entry) -> String {
-    let Kind::Command { program, args, env, cwd } = &entry.kind else { return String::new() };
     // A line break inside of a word would let it pass for something else.
     let shown = |word: &str| escape::line(&quoted(word)).into_owned();
+    if let Kind::Http { url, headers, .. } = &entry.kind {
+        let with = |(name, value): &(String, String)| format!("\n  with {}: {}", shown(name), shown(value));
+        return format!("  {}{}", shown(url), headers.iter().map(with).collect::<String>());
+    }
+    let Kind::Command { program, args, env, cwd } = &entry.kind else { return String::new() };
     let words: Vec<String> = std::iter::once(program).chain(args).map(|word| shown(word)).collect();
     let mut text = format!("  {}", words.join(" "));
     for (name, value) in env {

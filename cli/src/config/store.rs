@@ -10,7 +10,6 @@ use super::own::{CONTAINERS, PROJECT_FILE};
 use super::{Places, dialects, edit, file};
 use crate::failure::Failure;
 use crate::json::{member, pretty};
-use crate::state::take_lock;
 
 /// A file of ours that nobody else writes meanwhile.
 pub(crate) struct Store {
@@ -19,7 +18,7 @@ pub(crate) struct Store {
     /// Where its text is: links are followed.
     target: PathBuf,
     /// Of the folder; it lasts until this is dropped.
-    _lock: File,
+    _lock: Option<File>,
     text: String,
     value: RawJson,
 }
@@ -39,8 +38,7 @@ impl Store {
         let folder =
             target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         make(folder).map_err(|error| failed("cannot be made", &error))?;
-        let lock = File::open(folder).map_err(|error| failed("cannot be written", &error))?;
-        take_lock(&lock).map_err(|error| failed("cannot be locked", &error))?;
+        let lock = lock(folder).map_err(|error| failed("cannot be locked", &error))?;
         // Only now it is read: what another wrote until then is not lost.
         let found = file::read(&target, false).map_err(Failure::usage)?;
         let text = if found.is_some() {
@@ -172,6 +170,19 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.into()),
         Err(error) => Err(error),
     }
+}
+
+#[cfg(unix)]
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(folder)?;
+    crate::state::take_lock(&folder)?;
+    Ok(Some(folder))
+}
+
+/// Elsewhere a folder cannot be opened, and nothing is locked.
+#[cfg(not(unix))]
+fn lock(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 fn make(folder: &Path) -> io::Result<()> {

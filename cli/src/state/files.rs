@@ -187,6 +187,7 @@ fn is_ours(_: &fs::Metadata) -> bool {
 }
 
 /// Waits for the lock of a file or folder, which lasts until that is closed.
+#[cfg(unix)]
 pub(crate) fn take_lock(lock: &File) -> io::Result<()> {
     take(lock, PATIENCE)
 }

@@ -16,8 +16,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::path_variable;
 use crate::output::complain;
+pub(crate) use files::Kind;
+#[cfg(unix)]
+pub(crate) use files::take_lock;
 use files::{Folder, Locked};
-pub(crate) use files::{Kind, take_lock};
 pub(crate) use grants::{Held, Scope, ToolKey};
 pub(crate) use terminal::terminal_session;
 

@@ -4,7 +4,7 @@ use sanswire::jsonrpc::RawJson;
 
 use super::{add, saved};
 use crate::arguments::suggestion;
-use crate::config::{CLIENTS, Configuration, Entry, Kind, Store, translate};
+use crate::config::{CLIENTS, Configuration, Entry, Store, translate};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, words: &[String], dry_run: bool) -> Result<
         } else {
             translate(entry)
         };
-        if let (Ok(_), Kind::Command { .. }, false) = (&written, &entry.kind, dry_run) {
+        if written.is_ok() && !dry_run {
             // From then on it is the user's own, and starts without a question.
             require_trust(context, entry)?;
         }

@@ -82,6 +82,21 @@ fn what_was_added_is_what_starts() {
     let w = &file(&home)["mcpServers"]["w"];
     assert_eq!(w["type"], "sse");
     assert_eq!(w["headers"], serde_json::json!({"Authorization": "Bearer ${T:-t}", "A": "b, c"}));
+    // H-153
+    for (words, told) in [
+        (&["--url", "https://x", "-H", "Authorization: Bearer s3cret"][..], true),
+        (&["--url", "https://x", "-H", "Authorization: ${T}"], false),
+        (&["--env", "API_KEY=s3cret", "--", "x"], true),
+        (&["--env", "API_KEY=${T}", "--env", "PLAIN=x", "--", "x"], false),
+    ] {
+        let ran = home.run(&[&["add", "k"], words].concat());
+        assert_eq!(ran.stderr.contains("stands in the file as plain text"), told, "{words:?}: {ran:?}");
+        assert!(
+            ran.status == 0 && !ran.stderr.contains("s3cret") && !ran.stdout.contains("s3cret"),
+            "{ran:?}"
+        );
+        home.run(&["rm", "k"]).ok();
+    }
     // In the project, and in a file that is named.
     assert!(home.run(&["add", "p", "--project", "--", "x"]).ok().contains("work/.sanswire.json"));
     assert!(home.run(&["servers", "p"]).ok().contains("not allowed yet"));

@@ -1,4 +1,5 @@
 use crate::home::{Home, run};
+use crate::pty::seen_after;
 
 const OWN: &str = "config/sanswire/config.json";
 
@@ -115,4 +116,16 @@ fn what_comes_with_a_project_is_taken_over_only_if_it_is_meant_and_trusted() {
     let entry = &file(&home)["mcpServers"]["strange"];
     assert_eq!(entry["cwd"], home.path.join("work").display().to_string());
     assert!(!home.path.join("work/started").exists());
+    // Nor does a secret get to an address of theirs.
+    home.write(
+        "work/.cursor/mcp.json",
+        r#"{"mcpServers":{"far":{"url":"https://x","headers":{"A":"${env:TOKEN}"}}}}"#,
+    );
+    let ran = import(&home, &["cursor-project"]);
+    assert!(ran.status == 1 && ran.stderr.contains("has not been allowed"), "{ran:?}");
+    assert!(!home.read(OWN).contains("far"));
+    let line = format!("{} import cursor-project", env!("CARGO_BIN_EXE_sanswire"));
+    let seen = seen_after(&home, &line, &[("TOKEN", "tok")], "stays as it is?", "y\r");
+    assert!(seen.contains("would send to:\r\n  https://x\r\n  with A: '${env:TOKEN}'"), "{seen:?}");
+    assert!(home.read(OWN).contains("far"));
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sanswire::jsonrpc::RawJson;
 
 use super::saved;
+use crate::config::launch::is_secret_name;
 use crate::config::{OwnFiles, PROJECT_FILE, Places, Store, headers};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -60,7 +61,13 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
     } else {
         document(&format!("Saved {name} in {}. {}\n", path.display(), saved::TAKES_EFFECT))?;
     }
-    // What it says could be of no use, or answer to another name.
+    for secret in plain_secrets(context, &new) {
+        context.warn(&format!(
+            "{secret} stands in the file as plain text; write ${{NAME}} instead, and a variable is put in at the \
+             start. Better still is a server that reads a variable of its own"
+        ));
+    }
+    // It could answer to another name.
     let configuration = context.configuration()?;
     let mine = |entry: &&crate::config::Entry| entry.key == name && entry.file.as_ref() == Some(&path);
     if let Some(other) = configuration.entries.iter().find(mine).filter(|entry| entry.name != name) {
@@ -70,6 +77,16 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
         ));
     }
     Ok(0)
+}
+
+/// What of it looks secret and stands as it is.
+fn plain_secrets<'a>(context: &'a Context, new: &'a New) -> impl Iterator<Item = &'a str> {
+    let pairs = match new {
+        New::Command { .. } => context.common.env.as_slice(),
+        New::Web { headers, .. } => headers.as_slice(),
+    };
+    let plain = |(name, value): &&(String, String)| is_secret_name(name) && !value.contains("${");
+    pairs.iter().filter(plain).map(|(name, _)| name.as_str())
 }
 
 const USAGE: &str = "sanswire add NAME -- COMMAND ARGUMENT…, or sanswire add NAME --url URL; on a terminal, sanswire add asks";
@@ -121,8 +138,8 @@ fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> 
     }
     let mut given = Vec::new();
     for header in &addition.header {
-        let read =
-            headers::one(header).ok_or_else(|| Failure::usage(format!("{header:?} is not Name: value")))?;
+        // It may be secret, and is not repeated.
+        let read = headers::one(header).ok_or_else(|| Failure::usage("a header is not Name: value"))?;
         given.push(checked(read)?);
     }
     Ok(Some(New::Web { url: url.trim().to_owned(), sse: addition.sse, headers: given }))
