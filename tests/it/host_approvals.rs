@@ -136,6 +136,30 @@ fn planning_asks_about_what_is_allowed_otherwise() {
 }
 
 #[test]
+fn what_the_arguments_are_decides_nothing() {
+    // H-051 H-053
+    let mut world = asking();
+    let all = [
+        r#"{"path":"/tmp/own/file","n":1}"#,
+        r#"{"path":"/etc/shadow","n":2}"#,
+        r#"{"mode":"read","n":3}"#,
+        r#"{"mode":"list","uri":"file:///tmp/own","n":4}"#,
+        "{}",
+    ];
+    for arguments in all {
+        let (call, question) = asked(&mut world, "mcp__old__echo", arguments);
+        assert!(answer(&mut world, question, Answer::Deny));
+        assert!(matches!(world.end(call), CallOutcome::Denied(_)), "{arguments}");
+    }
+    let (call, question) = asked(&mut world, "mcp__old__echo", r#"{"path":"/tmp/own","text":"5"}"#);
+    assert!(answer(&mut world, question, Answer::AlwaysAllow));
+    assert_eq!(world.complete(call), "5");
+    let call = world.call("mcp__old__echo", r#"{"path":"/etc/shadow","text":"6"}"#);
+    assert_eq!(world.complete(call), "6", "what is allowed is the tool");
+    assert_eq!(world.received("old", "tools/call").len(), 2);
+}
+
+#[test]
 fn being_listed_permits_nothing() {
     // H-052
     let mut config = host_config(&["s"]);

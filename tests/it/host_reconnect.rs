@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use sanswire::host::link::Status::{Connected, Failed, Reconnecting, Unavailable};
-use sanswire::host::{CallOutcome, HostConfig, Replay, ServerConfig};
+use sanswire::host::{CallOutcome, Event, HostConfig, Replay, ServerConfig};
 use sanswire_tests::fixture::{legacy_fixture, modern_fixture};
 use sanswire_tests::fleet::{Program, Started, World, at_first, host_config, runs};
 use sanswire_tests::peer::{Act, Server};
@@ -106,17 +106,22 @@ fn three_failed_attempts_are_the_end_until_somebody_says_otherwise() {
         "nothing is started"
     );
 
+    // The counter begins anew.
+    let now = world.now();
+    assert!(world.fleet.reconnect("s", now));
+    world.wait_ms(10);
+    assert_eq!((world.status("s"), world.starts("s")), (Unavailable, 7));
     back.set(true);
     let now = world.now();
     assert!(world.fleet.reconnect("s", now));
     let call = world.call("mcp__s__echo", r#"{"text":"again"}"#);
     assert_eq!(world.complete(call), "again");
-    // The counter begins anew.
+    assert_eq!(world.starts("s"), 8);
     back.set(false);
     let dies = world.call("mcp__s__die", r#"{"n":2}"#);
     world.end(dies);
     world.until("unavailable", |world| world.status("s") == Unavailable);
-    assert_eq!(world.starts("s"), 8);
+    assert_eq!(world.starts("s"), 11);
 }
 
 #[test]
@@ -226,6 +231,37 @@ fn only_what_never_left_is_made_again_and_only_on_request() {
         assert_eq!(calls.len(), 1 + expected, "{replay:?}");
         assert_eq!(calls.iter().filter(|call| call.text.contains("sleep")).count(), 1);
     }
+}
+
+#[test]
+fn what_was_given_up_or_had_begun_to_answer_is_never_made_again() {
+    // H-239 H-240
+    let mut config = host_config(&["s"]);
+    config.replay = Replay::UnsentOnly;
+    let mut world =
+        World::started(config, vec![("s", at_first(legacy_fixture(), |_| Started::Runs(slow())))]);
+    world.run_of("s").peer.server.on("tools/call", |request, out| {
+        out.progress(request, 1.0);
+        out.after(SECOND).close();
+    });
+    let begun = world.call("mcp__s__sleep", "{}");
+    world.wait_ms(500);
+    let told =
+        world.find(|event| matches!(event, Event::Progress { call, .. } if *call == begun).then_some(()));
+    assert_eq!(told.len(), 1);
+    // It has not left when the connection ends, and is given up before there is another.
+    world.wait_ms(490);
+    let (client, now) = (world.run_of("s").client, world.now());
+    let unsent = world.call("mcp__s__echo", r#"{"text":"unsent"}"#);
+    world.fleet.handle_eof(client, now);
+    assert!(disconnected(&world.end(begun)));
+    assert_eq!(world.status("s"), Reconnecting);
+    let now = world.now();
+    assert!(world.fleet.cancel(unsent, now));
+    assert!(matches!(world.end(unsent), CallOutcome::Cancelled));
+    world.until("connected", |world| world.status("s") == Connected);
+    world.wait(SECOND * 10);
+    assert_eq!(world.received("s", "tools/call").len(), 1, "{}", world.report());
 }
 
 #[test]

@@ -184,12 +184,14 @@ proptest! {
             0..60,
         ),
     ) {
+        // H-227
         check_served(&[vec![setting], steps.concat()].concat());
     }
 }
 
 #[test]
 fn the_seeds_of_served_conversations_keep_the_rules() {
+    // H-227
     each_file("../../fuzz/seeds/served", check_served);
 }
 

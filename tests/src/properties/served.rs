@@ -1,6 +1,6 @@
 //! A server that is sent any bytes, with an application that does anything meanwhile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,7 +12,8 @@ use sanswire::server::{
     Event, KeepAlive, LineConnection, Notice, PeerRequestHandle, Reply, RequestHandle, UnknownTool,
 };
 use sanswire::{Instant, Machine};
-use serde_json::json;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::served::{complete, config, raw};
 
@@ -27,6 +28,8 @@ const WRITE: u8 = 0xfe;
 /// Stands for many copies of the byte before it: how a short input gets long lines.
 const REPEAT: u8 = 0xff;
 const COPIES: usize = 1_500;
+/// What a client writes is kept if it is no more than that.
+const MAX_KEPT: usize = 20_000;
 
 /// What was reported and is open, what became of it, and everything that was written.
 struct Served {
@@ -40,6 +43,8 @@ struct Served {
     answered: usize,
     cancelled: usize,
     closed: bool,
+    /// The beginning of what the client wrote.
+    read: Vec<u8>,
     written: Vec<u8>,
 }
 
@@ -115,6 +120,7 @@ impl Served {
             answered: 0,
             cancelled: 0,
             closed: false,
+            read: Vec::new(),
             written: Vec::new(),
         }
     }
@@ -123,6 +129,8 @@ impl Served {
     fn read(&mut self, waiting: &mut Vec<u8>) {
         while !waiting.is_empty() && self.machine.wants_read() {
             let taken = self.machine.handle_input(waiting, self.now);
+            let kept = taken.min(MAX_KEPT.saturating_add(1).saturating_sub(self.read.len()));
+            self.read.extend_from_slice(&waiting[..kept]);
             assert!(taken > 0 || !self.machine.wants_read(), "it wants to read and takes nothing");
             waiting.drain(..taken);
             self.look();
@@ -255,6 +263,28 @@ impl Served {
                     | Message::Request { .. })
             );
             assert!(is_ours, "{}: {message:?}", String::from_utf8_lossy(line));
+            if self.read.len() <= MAX_KEPT {
+                self.answers_as_asked(line);
+            }
+        }
+    }
+
+    /// An answer has the id of a request, and a result or an error.
+    fn answers_as_asked(&self, line: &[u8]) {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_slice(line).expect("an object");
+        if members.contains_key("method") {
+            return;
+        }
+        let shown = String::from_utf8_lossy(line);
+        assert!(members.contains_key("result") != members.contains_key("error"), "{shown}");
+        if let Some(id) = members.get("id").map(|id| id.get()).filter(|id| *id != "null") {
+            // As it was written, or as it was meant.
+            let asked = self.read.windows(id.len()).any(|part| part == id.as_bytes())
+                || self.read.split(|byte| *byte == b'\n').any(|line| {
+                    let id = serde_json::from_str::<Value>(id).expect("an id");
+                    serde_json::from_slice::<Value>(line).is_ok_and(|message| message["id"] == id)
+                });
+            assert!(asked, "nobody used that id: {shown}");
         }
     }
 }
