@@ -151,7 +151,10 @@ pub(crate) fn select(
     }
     if entries.is_empty() {
         return Err(Failure::usage("no server of your own is configured")
-            .hint("sanswire servers lists those of other programs; name the one that you mean"));
+            .hint(
+                "sanswire servers lists those of other programs; name the one that you mean, or take it over with \
+                 sanswire import",
+            ));
     }
     let found = entries.into_iter().map(|entry| (entry.name.clone(), Server::of_entry(context, entry)));
     let found: Selected = found.collect();

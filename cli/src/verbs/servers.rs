@@ -77,13 +77,15 @@ pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8
 }
 
 fn hint(context: &Context, configuration: &Configuration) {
-    let others = configuration.entries.len().saturating_sub(1);
-    if others == 0 && !context.common.quiet && !context.common.no_mcp {
-        crate::output::complain(
-            "No file of yours is there yet: put servers into .sanswire.json, or into sanswire/config.json in \
-             your configuration folder.",
-        );
+    if context.common.quiet || context.common.no_mcp {
+        return;
     }
+    // The built-in one is always there.
+    let mut text = "No file of yours is there yet: sanswire add puts a server into one".to_owned();
+    if configuration.entries.len() > 1 {
+        text.push_str(", sanswire import copies those of other programs");
+    }
+    crate::output::complain(&format!("{text}."));
 }
 
 fn try_it(context: &Context, server: Result<Server, Failure>) -> Checked {

@@ -100,6 +100,11 @@ fn what_was_added_is_what_starts() {
     // In the project, and in a file that is named.
     assert!(home.run(&["add", "p", "--project", "--", "x"]).ok().contains("work/.sanswire.json"));
     assert!(home.run(&["servers", "p"]).ok().contains("not allowed yet"));
+    let ran = home.run(&["add", "s", "--project", "--", "x"]);
+    assert!(ran.status == 0 && ran.stderr.contains("this one answers to s@project"), "{ran:?}");
+    home.write("work/.sanswire.json", "{");
+    home.run(&["add", "beside", "--", "x"]).ok();
+    std::fs::remove_file(home.path.join("work/.sanswire.json")).unwrap();
     home.run(&["--config", "other.json", "add", "o", "--", "x"]).ok();
     assert!(home.read("work/other.json").contains("\"o\""));
 }

@@ -46,6 +46,8 @@ fn filled() -> Home {
 #[test]
 fn servers_of_all_programs_are_taken_over_in_our_own_words() {
     let home = filled();
+    assert!(home.run(&["servers"]).stderr.contains("sanswire import copies those of other programs"));
+    assert!(!Home::new().run(&["servers"]).stderr.contains("import"));
     let ran = import(&home, &["--dry-run"]);
     assert!(ran.stdout.contains("would import web from cursor") && !home.path.join(OWN).exists(), "{ran:?}");
     let said = import(&home, &[]).ok();
@@ -80,6 +82,7 @@ fn servers_of_all_programs_are_taken_over_in_our_own_words() {
     assert!(!import(&home, &[]).ok().contains("imported"));
     assert_eq!(home.read(OWN), text);
     assert!(home.run(&["servers"]).ok().contains("web@cursor"));
+    assert_eq!(home.run(&["servers"]).stderr, "");
 }
 
 #[test]

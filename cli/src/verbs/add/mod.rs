@@ -8,7 +8,7 @@ use sanswire::jsonrpc::RawJson;
 
 use super::saved;
 use crate::config::launch::is_secret_name;
-use crate::config::{OwnFiles, PROJECT_FILE, Places, Store, headers};
+use crate::config::{Configuration, Entry, OwnFiles, PROJECT_FILE, Places, Store, headers};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
@@ -67,9 +67,9 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
              start. Better still is a server that reads a variable of its own"
         ));
     }
-    // It could answer to another name.
-    let configuration = context.configuration()?;
-    let mine = |entry: &&crate::config::Entry| entry.key == name && entry.file.as_ref() == Some(&path);
+    // It could answer to another name. What is wrong with other files is no affair of this one.
+    let configuration = Configuration::load(context.common.config.as_ref()).unwrap_or_default();
+    let mine = |entry: &&Entry| entry.key == name && entry.file.as_ref() == Some(&path);
     if let Some(other) = configuration.entries.iter().find(mine).filter(|entry| entry.name != name) {
         context.warn(&format!(
             "{name} is the name of a server in another file; this one answers to {}",
