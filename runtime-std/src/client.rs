@@ -4,7 +4,7 @@ use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanswire::client::{Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
@@ -198,20 +198,37 @@ impl Client {
     pub fn close(&self) -> Exit {
         self.inner.close()
     }
+
+    /// Ends the connection at once: drops what is open and what waits to leave, and kills the server's process group.
+    /// For a server of no use, one whose listing failed for example. Returns when the process is gone; bounded as
+    /// [`close`](Self::close), and waits 5 s for the system at most.
+    pub fn kill(&self) -> Exit {
+        self.shared().hurry(Instant::now());
+        self.shared().cut_off();
+        self.inner.close()
+    }
+
+    /// After the exit: waits for the threads behind it, for the tap no longer than `patience`.
+    pub(crate) fn finish(&self, patience: Duration) {
+        self.inner.finish(patience);
+    }
 }
 
 impl Inner {
     fn close(&self) -> Exit {
-        let shared = &*self.shared;
-        let exit = shared.close();
+        let exit = self.shared.close();
+        self.finish(TAP_PATIENCE);
+        exit
+    }
+
+    fn finish(&self, patience: Duration) {
         let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(watcher) = watcher {
             let _ = watcher.join();
-            if let Some(tap) = &shared.tap {
-                tap.finish(TAP_PATIENCE);
+            if let Some(tap) = &self.shared.tap {
+                tap.finish(patience.min(TAP_PATIENCE));
             }
         }
-        exit
     }
 }
 

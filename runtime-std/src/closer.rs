@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use crate::client::TAP_PATIENCE;
 use crate::shared::Shared;
+use crate::shutdown::{patience_of, shut_down};
 
 /// Ends a connection from another thread, while it is being opened too: what a signal or a button needs. Give it to
 /// [`ConnectOptions::closer`](crate::ConnectOptions::closer); clones are the same. It keeps no connection open.
@@ -14,6 +16,8 @@ pub struct Closer(Arc<Mutex<Held>>);
 #[derive(Default)]
 struct Held {
     closed: bool,
+    /// When patience with the servers ends.
+    patience_until: Option<Instant>,
     connections: Vec<Weak<Shared>>,
 }
 
@@ -28,12 +32,7 @@ impl Closer {
     /// [`Client::close`](crate::Client::close); what would be opened later fails at once. Returns when all servers
     /// that were started are gone.
     pub fn close(&self) {
-        let connections = {
-            let mut held = self.held();
-            held.closed = true;
-            std::mem::take(&mut held.connections)
-        };
-        let open: Vec<_> = connections.iter().filter_map(Weak::upgrade).collect();
+        let open: Vec<_> = self.take().iter().filter_map(Weak::upgrade).collect();
         for shared in &open {
             shared.begin_close();
         }
@@ -57,11 +56,30 @@ impl Closer {
         }
     }
 
+    /// As [`close`](Self::close), and as [`close_all`](crate::close_all) within `total`. Whether all servers that were
+    /// started are gone.
+    pub fn close_within(&self, total: Duration) -> bool {
+        self.held().patience_until = Some(patience_of(total));
+        let open: Vec<_> = self.take().iter().filter_map(Weak::upgrade).collect();
+        shut_down(&open, total).iter().all(Option::is_some)
+    }
+
+    /// What is open or being opened; nothing will be from now on.
+    fn take(&self) -> Vec<Weak<Shared>> {
+        let mut held = self.held();
+        held.closed = true;
+        std::mem::take(&mut held.connections)
+    }
+
     /// From here on the connection ends with it. It is led by this thread.
     pub(crate) fn attach(&self, shared: &Arc<Shared>) {
         let mut held = self.held();
         if held.closed {
+            let patience_until = held.patience_until;
             drop(held);
+            if let Some(until) = patience_until {
+                shared.hurry(until);
+            }
             shared.begin_close();
         } else {
             held.connections.retain(|connection| connection.strong_count() > 0);

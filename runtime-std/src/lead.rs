@@ -61,6 +61,11 @@ pub(crate) enum Waited {
 }
 
 impl State {
+    /// The watcher waits for no call, so it pulls no cork before the end.
+    const fn may_write(&self, lead: Lead) -> bool {
+        matches!(lead, Lead::Caller) || self.corks == 0 || self.closing
+    }
+
     /// The lead was offered to this call's thread, perhaps, which does not take it.
     fn decline(&mut self, request: RequestHandle) {
         if self.offered == Some(request) {
@@ -93,8 +98,7 @@ impl Shared {
         until: Option<Instant>,
     ) -> (Locked<'a>, Instant) {
         state.delivered = false;
-        // The watcher waits for no call, so it pulls no cork.
-        let writes = lead == Lead::Caller || state.corks == 0;
+        let writes = state.may_write(lead);
         if writes {
             self.flush(&mut state, now);
         }
@@ -144,7 +148,7 @@ impl Shared {
             state.machine.handle_timeout(now);
             self.deliver(&mut state, now);
         }
-        if (lead == Lead::Caller || state.corks == 0) && !state.machine.transmit().is_empty() {
+        if state.may_write(lead) && !state.machine.transmit().is_empty() {
             self.flush(&mut state, now);
         }
         self.give_up_if_deaf(&mut state, now);
@@ -267,6 +271,7 @@ impl Shared {
         let mut state = self.lock();
         if state.closed.is_none() {
             let now = self.clock.now();
+            state.closing = true;
             state.machine.close(now);
             self.deliver(&mut state, now);
             self.wake_leader(&mut state);

@@ -63,6 +63,7 @@ mod os;
 mod pending;
 mod serve;
 mod shared;
+mod shutdown;
 mod stderr;
 mod stderr_lines;
 mod stderr_log;
@@ -83,5 +84,6 @@ pub use serve::{
     IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
     Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
 };
+pub use shutdown::close_all;
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

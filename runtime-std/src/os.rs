@@ -23,6 +23,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
 /// their own exit status.
 const ABOUT_TO_EXIT: Duration = Duration::from_millis(250);
+/// How long a process that was killed is waited for at most.
+const KILL_WAIT: Duration = Duration::from_secs(5);
 /// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
 /// no time.
 const LAST_WAIT: Duration = Duration::from_millis(200);
@@ -104,8 +106,16 @@ pub(crate) struct StdioReady {
 pub(crate) trait Pipes {
     /// Those that are still open.
     fn open(&self) -> [Option<&Source>; 2];
-    /// Takes what is there.
+    /// Takes what is there, and forgets all wakes so far.
     fn drain(&mut self);
+    /// When patience ends, if that was said. It may be said in the middle of a wait, with a wake.
+    fn patience_until(&self) -> Option<Instant>;
+    /// Ends a wait from another thread.
+    fn wake(&self) -> &Wake;
+
+    fn patience_is_over(&self) -> bool {
+        self.patience_until().is_some_and(|end| end <= Instant::now())
+    }
 
     fn all_closed(&self) -> bool {
         self.open().iter().all(Option::is_none)
@@ -114,7 +124,7 @@ pub(crate) trait Pipes {
 
 /// The moment so long from now. Any patience is a patience: what the system's clock cannot count is taken as ten
 /// years.
-fn after(patience: Duration) -> Instant {
+pub(crate) fn after(patience: Duration) -> Instant {
     const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
     let now = Instant::now();
     now.checked_add(patience.min(YEARS)).unwrap_or(now)

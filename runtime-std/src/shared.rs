@@ -97,6 +97,10 @@ pub(crate) struct State {
     pub(crate) verdict: Option<Verdict>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) closed: Option<CloseReason>,
+    /// The connection is to end: whatever holds writes back does so no more.
+    pub(crate) closing: bool,
+    /// From then on nothing is waited for while the process is stopped, but its end.
+    pub(crate) patience_until: Option<std::time::Instant>,
     pub(crate) exit: Option<Exit>,
     taps: Option<tap::Splitters>,
 }
@@ -160,6 +164,8 @@ impl Shared {
             verdict: None,
             violations: Vec::new(),
             closed: None,
+            closing: false,
+            patience_until: None,
             exit: None,
             taps: parts.tap.as_ref().map(|_| tap::Splitters::default()),
         };

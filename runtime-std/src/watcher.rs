@@ -7,7 +7,7 @@ use sanswire::error::CloseReason;
 
 use crate::exit::{Ended, Exit};
 use crate::options::StopLadder;
-use crate::os::{Child, Pipes, Source, discard};
+use crate::os::{Child, Pipes, Source, Wake, discard};
 use crate::shared::{Lead, Shared};
 
 /// How long the lead may lie unused before the watcher takes it.
@@ -65,6 +65,11 @@ impl Shared {
         let started = Instant::now();
         let mut state = self.lock();
         let by_itself = matches!(state.closed, Some(CloseReason::Eof | CloseReason::DiedOnProbe));
+        let asked = matches!(state.closed, Some(CloseReason::Local));
+        if state.peer.is_none() && !by_itself && !asked {
+            // No session came about: there is nothing that it would have to bring to a good end.
+            state.patience_until = Some(started);
+        }
         let output = state.output.take();
         // A leader that still waits for it keeps it open.
         self.wake_leader(&mut state);
@@ -121,7 +126,16 @@ impl Pipes for Left<'_> {
         [self.input_open.then_some(&self.shared.source), self.shared.stderr.as_ref().filter(|_| stderr_open)]
     }
 
+    fn patience_until(&self) -> Option<Instant> {
+        self.shared.lock().patience_until
+    }
+
+    fn wake(&self) -> &Wake {
+        &self.shared.watch_wake
+    }
+
     fn drain(&mut self) {
+        self.shared.watch_wake.clear();
         if self.input_open {
             self.input_open = !discard(&self.shared.source);
         }

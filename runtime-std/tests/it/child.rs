@@ -211,6 +211,8 @@ impl Server {
                     reply(&id, &content("slow"));
                 });
             }
+            // Reads nothing meanwhile.
+            "block" => std::thread::sleep(Duration::from_millis(number("ms"))),
             "progress" => {
                 let token = token.unwrap_or_default();
                 for n in 1..=number("n") {

@@ -15,7 +15,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
 
 /// What the fallback cannot do, and why.
-const NEEDS_UNIX: [(&str, &str); 13] = [
+const NEEDS_UNIX: [(&str, &str); 14] = [
     ("stray_prints_stay_off_the_wire", "needs descriptors"),
     ("handlers_find_nothing_to_read", "needs descriptors"),
     ("a_client_that_vanishes_cancels_its_calls", "needs a poll that tells of pipes nobody reads"),
@@ -26,6 +26,7 @@ const NEEDS_UNIX: [(&str, &str); 13] = [
     ("a_killed_parent_in_mid_call_leaves_no_child", "needs the kernel to kill a child with its parent"),
     ("h_120_the_child_leads_a_group_of_its_own", "needs process groups"),
     ("grandchildren_are_gone_too", "needs process groups"),
+    ("h_120_killing_takes_grandchildren_along", "needs process groups"),
     ("p_126_a_server_that_ignores_the_end_is_terminated", "needs SIGTERM"),
     ("over_a_unix_socket", "needs Unix sockets"),
     ("a_unix_server_that_accepts_nobody_is_given_up", "needs Unix sockets"),

@@ -19,7 +19,7 @@ trials!(
     b_59_exits_after_reading_the_first_message,
     b_59_killed_by_a_signal,
     b_59_output_closed_and_alive,
-    h_122_a_silent_server_fails_at_the_connect_limit_and_is_stopped,
+    h_122_a_silent_server_fails_at_the_connect_limit_and_is_killed,
     a_program_that_speaks_no_mcp_is_quoted,
     dies_on_the_probe_and_is_started_once_more,
     without_restart_it_is_started_once,
@@ -115,7 +115,7 @@ fn b_59_output_closed_and_alive() {
     assert!(text.contains("closed its output"), "{text}");
 }
 
-fn h_122_a_silent_server_fails_at_the_connect_limit_and_is_stopped() {
+fn h_122_a_silent_server_fails_at_the_connect_limit_and_is_killed() {
     // H-122
     let mut options = options();
     options.config.limits.connect = Duration::from_millis(300);
@@ -123,7 +123,7 @@ fn h_122_a_silent_server_fails_at_the_connect_limit_and_is_stopped() {
     let text = error.to_string();
     let ConnectError::Closed { reason, exit: Some(exit), .. } = error else { panic!("{text}") };
     assert!(matches!(*reason, CloseReason::ConnectTimeout { limit_ms: 300, .. }), "{reason:?}");
-    assert_eq!(exit.ended, Ended::OnEof);
+    assert_eq!(exit.ended, Ended::OnKill);
     assert!(text.contains("silent") && text.contains("300 ms"), "{text}");
 }
 

@@ -9,6 +9,7 @@
 mod asks;
 mod besieged;
 mod child;
+mod closing;
 mod closures;
 mod common;
 mod definitions;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
             let trials = [
                 asks::trials(),
                 besieged::trials(),
+                closing::trials(),
                 closures::trials(),
                 definitions::trials(),
                 ends::trials(),

@@ -3,10 +3,10 @@
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use super::{Interest, Wake};
+use super::Interest;
 use crate::exit::Ended;
 use crate::options::StopLadder;
-use crate::os::{ABOUT_TO_EXIT, LAST_WAIT, LOOK, Pipes, after};
+use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after};
 
 /// A child sees the end of its stdin when this process ends, and nothing else.
 pub(crate) const fn bind_to_parent(_: &mut Command) {}
@@ -15,12 +15,11 @@ pub(crate) const fn bind_to_parent(_: &mut Command) {}
 #[derive(Debug)]
 pub(crate) struct Child {
     child: std::process::Child,
-    wake: Wake,
 }
 
 impl Child {
-    pub(crate) fn new(child: std::process::Child) -> Self {
-        Self { child, wake: Wake::default() }
+    pub(crate) const fn new(child: std::process::Child) -> Self {
+        Self { child }
     }
 
     fn exited(&mut self) -> bool {
@@ -28,11 +27,20 @@ impl Child {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits until `done` or `until`, looking after the pipes; whether it was done.
+    /// Waits until `done`, `until` or the end of patience, looking after the pipes; whether it was done.
     fn wait(
         &mut self,
         pipes: &mut dyn Pipes,
         until: Instant,
+        done: impl FnMut(&mut Self, &dyn Pipes) -> bool,
+    ) -> bool {
+        self.wait_on(pipes, |pipes| pipes.patience_until().map_or(until, |end| end.min(until)), done)
+    }
+
+    fn wait_on(
+        &mut self,
+        pipes: &mut dyn Pipes,
+        until: impl Fn(&dyn Pipes) -> Instant,
         mut done: impl FnMut(&mut Self, &dyn Pipes) -> bool,
     ) -> bool {
         let mut look = Duration::from_millis(1);
@@ -41,19 +49,20 @@ impl Child {
             if done(self, pipes) {
                 return true;
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until(pipes).saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
             look = (look * 2).min(LOOK);
             let [input, stderr] = pipes.open();
-            Interest { wake: &self.wake, input, stderr, output: None, timeout: Some(left.min(look)) }.wait();
+            Interest { wake: pipes.wake(), input, stderr, output: None, timeout: Some(left.min(look)) }
+                .wait();
         }
     }
 
     /// Closes the child's stdin, waits for it, and ends it if it does not end; then waits for whoever else holds
     /// its pipes open. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for
-    /// the kernel).
+    /// the kernel); where patience ends before, it is ended then.
     pub(crate) fn stop(
         mut self,
         ladder: &StopLadder,
@@ -65,17 +74,20 @@ impl Child {
         let rung = |patience: Duration| after(patience).min(end);
         let gone = |this: &mut Self, _: &dyn Pipes| this.exited();
         let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
-        let mut ended = Ended::Already;
         let exited = self.wait(pipes, rung(patience), gone);
-        close_stdin();
-        if !exited {
-            ended = Ended::OnEof;
+        let mut ended = if exited { Ended::Already } else { Ended::OnEof };
+        let mut kill = !exited && pipes.patience_is_over();
+        if kill {
+            // It is not even to see the end of its stdin.
+            let _ = self.child.kill();
         }
-        if !self.wait(pipes, rung(ladder.eof), gone) {
+        close_stdin();
+        kill = kill || !self.wait(pipes, rung(ladder.eof), gone);
+        if kill {
             ended = Ended::OnKill;
             let _ = self.child.kill();
-            let last = end.max(after(LAST_WAIT));
-            if !self.wait(pipes, last, gone) {
+            let last = end.min(after(KILL_WAIT)).max(after(LAST_WAIT));
+            if !self.wait_on(pipes, |_| last, gone) {
                 return (None, ended);
             }
         }

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use crate::exit::Ended;
 use crate::options::StopLadder;
 use crate::os::unix::wire::to_timespec;
-use crate::os::{ABOUT_TO_EXIT, LAST_WAIT, LOOK, Pipes, after};
+use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after};
 
 /// A child that leads a process group of its own.
 #[derive(Debug)]
@@ -46,15 +46,24 @@ impl Child {
         }
     }
 
-    /// Waits until `done` or `until`, looking after the pipes; whether it was done.
+    /// Waits until `done`, `until` or the end of patience, looking after the pipes; whether it was done.
     fn wait(&self, pipes: &mut dyn Pipes, until: Instant, done: impl Fn(&Self, &dyn Pipes) -> bool) -> bool {
+        self.wait_on(pipes, |pipes| pipes.patience_until().map_or(until, |end| end.min(until)), done)
+    }
+
+    fn wait_on(
+        &self,
+        pipes: &mut dyn Pipes,
+        until: impl Fn(&dyn Pipes) -> Instant,
+        done: impl Fn(&Self, &dyn Pipes) -> bool,
+    ) -> bool {
         let mut look = Duration::from_millis(1);
         loop {
             pipes.drain();
             if done(self, pipes) {
                 return true;
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until(pipes).saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
@@ -62,7 +71,7 @@ impl Child {
         }
     }
 
-    /// Until the child exits, a pipe has something, or `left` is over.
+    /// Until the child exits, a pipe has something, somebody wakes, or `left` is over.
     fn sleep(&self, pipes: &dyn Pipes, left: Duration, look: &mut Duration) {
         let open = pipes.open();
         #[cfg(target_os = "linux")]
@@ -74,6 +83,7 @@ impl Child {
             .flatten()
             .map(AsFd::as_fd)
             .chain(exit)
+            .chain([pipes.wake().as_fd()])
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
         // It may have exited since the caller looked: then nothing here tells of it.
@@ -94,7 +104,7 @@ impl Child {
 
     /// Closes the child's stdin, waits for it, and helps if it does not end; then ends what is left of its group,
     /// and reaps. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for the
-    /// kernel).
+    /// kernel); where patience ends before, the group is killed then.
     pub(crate) fn stop(
         mut self,
         ladder: &StopLadder,
@@ -106,32 +116,36 @@ impl Child {
         let rung = |patience: Duration| after(patience).min(end);
         let gone = |this: &Self, _: &dyn Pipes| this.exited();
         let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
-        let mut ended = Ended::Already;
-        let mut asked = false;
         let exited = self.wait(pipes, rung(patience), gone);
-        close_stdin();
-        if !exited {
-            ended = Ended::OnEof;
+        let mut ended = if exited { Ended::Already } else { Ended::OnEof };
+        let mut kill = !exited && pipes.patience_is_over();
+        if kill {
+            // It is not even to see the end of its stdin.
+            self.signal_group(Signal::KILL);
         }
-        if !self.wait(pipes, rung(ladder.eof), gone) {
-            ended = Ended::OnTerm;
-            asked = true;
-            self.signal_group(Signal::TERM);
-            if !self.wait(pipes, rung(ladder.term), gone) {
-                ended = Ended::OnKill;
-                self.signal_group(Signal::KILL);
-                let last = end.max(Instant::now() + LAST_WAIT);
-                if !self.wait(pipes, last, gone) {
-                    // Not even SIGKILL ends a process that waits in the kernel. It is left to the system.
-                    return (None, ended);
-                }
+        close_stdin();
+        if !kill && !self.wait(pipes, rung(ladder.eof), gone) {
+            kill = pipes.patience_is_over();
+            if !kill {
+                ended = Ended::OnTerm;
+                self.signal_group(Signal::TERM);
+                kill = !self.wait(pipes, rung(ladder.term), gone);
+            }
+        }
+        if kill {
+            ended = Ended::OnKill;
+            self.signal_group(Signal::KILL);
+            let last = end.min(after(KILL_WAIT)).max(after(LAST_WAIT));
+            if !self.wait_on(pipes, |_| last, gone) {
+                // Not even SIGKILL ends a process that waits in the kernel. It is left to the system.
+                return (None, ended);
             }
         }
         pipes.drain();
         // The child is a zombie still, so the group's number is its own. Whoever holds a pipe open is a relative
         // that outlived it, the real server behind a launcher perhaps: it saw the end of its stdin too.
         if ended != Ended::OnKill && !pipes.all_closed() {
-            if !asked {
+            if ended != Ended::OnTerm {
                 self.signal_group(Signal::TERM);
             }
             self.wait(pipes, rung(ladder.term), |_, pipes| pipes.all_closed());
