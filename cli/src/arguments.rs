@@ -2,6 +2,7 @@
 //! `name:=@file`; and all at once by `--args`.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use sanswire::jsonrpc::{JsonRef, Kind, RawJson};
 use sanswire::mcp::types::schema::{JsonTypes, property_types};
@@ -156,6 +157,11 @@ pub(crate) fn read_all(all: &str) -> Result<RawJson, Failure> {
         seen.insert(name);
     }
     Ok(value)
+}
+
+/// A text file; `-` is standard input.
+pub(crate) fn read_input(path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" { read_stdin() } else { read_file(&path.to_string_lossy()) }
 }
 
 /// A value as its schema wants it: text where text is admitted, else JSON of a type that is.

@@ -16,6 +16,8 @@ pub(crate) mod status {
     pub(crate) const UNREACHABLE: u8 = 4;
     /// The tool failed, or was not found.
     pub(crate) const TOOL: u8 = 5;
+    /// What was looked for was found.
+    pub(crate) const FINDINGS: u8 = 6;
     /// It may not be done: the files say so, a person did, or there was nobody to ask.
     pub(crate) const DENIED: u8 = 10;
     /// It was allowed, but is defined otherwise now.

@@ -23,7 +23,7 @@ const EXIT_CODES: &str = "\
 Targets: SERVER/TOOL, SERVER.TOOL or SERVER TOOL. For a server that is in no file, give the tool alone and the \
 command behind --, or an address by --tcp or --unix.
 Exit status: 0 done; 1 wrong usage, or anything not below; 3 authorization needed; 4 unreachable or timed out; \
-5 the tool failed, or was not found; 10 it may not be called; 12 it was allowed, but is defined otherwise now; \
+5 the tool failed, or was not found; 6 something was found; 10 it may not be called; 12 it was allowed, but is defined otherwise now; \
 13 a limit was exceeded; 130, 143 ended by a signal.";
 
 /// Options of every verb.
@@ -253,11 +253,13 @@ pub(crate) enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Show and take back what was allowed
+    /// Tell what would come of a call, and show and take back what was allowed
     Policy {
         #[command(subcommand)]
         what: PolicyVerb,
     },
+    /// Show every bound, and the most memory that they come to
+    Limits,
     /// Serve the built-in demo tools, on standard input and output if nothing else is said
     DemoServer(Demo),
     /// Print a script that completes the command line in a shell
@@ -267,9 +269,44 @@ pub(crate) enum Verb {
     },
 }
 
+/// A call that is not made.
+#[derive(Args, Debug)]
+pub(crate) struct Explained {
+    /// SERVER/TOOL, then arguments as for `call`
+    #[arg(required = true, value_name = "TARGET|ARGUMENT")]
+    pub(crate) words: Vec<String>,
+    /// All arguments as one JSON object; @FILE reads a file, - standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// As if it were planned only
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// As with --yes
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// As if there were nobody to ask
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// Without starting the server: what its tool says of itself is not known then
+    #[arg(long)]
+    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
 /// What to do about approvals.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
+    /// Tell step by step what would come of a call, and call nothing
+    Explain(Explained),
+    /// Compare the decisions that FILE expects with those that your files lead to; status 6 if they differ
+    ///
+    /// One JSON object a line, or an array of them: server, tool, expect (call, ask, deny, left_out); also plan, approver,
+    /// granted, yes, nth, hints, reason.
+    Test {
+        /// The file; - is standard input
+        file: PathBuf,
+    },
     /// List the tools that may be called without a question because you said so
     Grants,
     /// Take back what you said of a tool: you are asked again

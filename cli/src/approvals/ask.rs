@@ -4,10 +4,9 @@ use dialoguer::Select;
 use dialoguer::theme::SimpleTheme;
 use sanswire::host::Mask;
 use sanswire::host::policy::ApprovalRequest;
-use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::tool::Tool;
 
-use super::show::{changes, hints_said};
+use super::show::hints_said;
 use crate::json::pretty;
 use crate::output::complain;
 use crate::state::Scope;
@@ -17,8 +16,8 @@ use crate::{signals, wait};
 pub(super) struct Prompt<'a> {
     pub(super) request: &'a ApprovalRequest,
     pub(super) tool: &'a Tool,
-    /// How the tool was defined when somebody was asked last, if it is defined otherwise now.
-    pub(super) was: Option<&'a RawJson>,
+    /// What is new in its definition since somebody was asked last, fit to be shown.
+    pub(super) changes: Vec<String>,
     /// It was allowed as it was defined then.
     pub(super) lost: bool,
     pub(super) mask: &'a Mask,
@@ -78,12 +77,11 @@ impl Prompt<'_> {
         if request.changed_from.is_some() {
             let lost = if self.lost { ", and is no longer allowed for that" } else { "" };
             text.push_str(&format!("  IT HAS CHANGED since it was asked about last{lost}:\n"));
-            let changes = changes(self.was, self.tool, self.mask);
-            if changes.is_empty() {
+            if self.changes.is_empty() {
                 text.push_str("    what it was is not known any more\n");
             }
-            for line in changes {
-                text.push_str(&format!("  {line}\n"));
+            for line in &self.changes {
+                text.push_str(&format!("    {line}\n"));
             }
         }
         text.truncate(text.trim_end().len());

@@ -8,12 +8,13 @@ mod show;
 use std::time::Instant as Clock;
 
 use sanswire::Instant;
-use sanswire::host::Provenance;
+use sanswire::host::catalog::{Definition, DefinitionLimits};
 use sanswire::host::policy::{
     Answer, ApprovalLimits, Approvals, ArgumentsHash, Binding, CallContext, CallRules, DENIED_KIND, Decision,
-    DefinitionHash, Hints, NotReleased, Policy, Question, Reason, RuleDecision, ServerMode, ServerPolicy,
-    Verdict, decide,
+    DefinitionHash, Hints, NotReleased, Pin, Policy, Question, Reason, RuleDecision, ServerMode,
+    ServerPolicy, Verdict, decide,
 };
+use sanswire::host::{Mask, Provenance};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::tool::Tool;
 use sanswire::server::Principal;
@@ -22,7 +23,8 @@ use crate::config::{Configuration, Entry, GrantStore, Kind};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::output::escape;
-use crate::state::{Held, Scope, ToolKey, terminal_session};
+use crate::server::Server;
+use crate::state::{Grant, Held, Scope, ToolKey, terminal_session};
 pub(crate) use show::hints_said;
 
 /// What the files say of one server's calls.
@@ -61,69 +63,104 @@ impl Control {
     }
 }
 
+/// What is known of a tool when it is decided about.
+pub(crate) struct Situation {
+    pub(crate) tool: Provenance,
+    hints: Hints,
+    held: Held,
+}
+
+impl Situation {
+    /// As it is defined now, and as it was allowed before.
+    pub(crate) fn of(context: &Context, server: &Server, tool: &Tool) -> Self {
+        let key = key(server, tool);
+        let definition = DefinitionHash::of(tool);
+        let held = context.state.holds(&key, definition, terminal_session().as_deref());
+        Self { tool: key.tool, hints: Hints::of(tool), held }
+    }
+
+    /// Without its server: what it was allowed as.
+    pub(crate) fn unseen(context: &Context, server: &str, tool: &str) -> Self {
+        let tool = Provenance::new(server, tool);
+        let session = terminal_session();
+        let here = |grant: &Grant| grant.tool == tool && grant.counts(session.as_deref());
+        let held = if context.state.grants().iter().any(here) { Held::Yes } else { Held::No };
+        Self { tool, hints: Hints::default(), held }
+    }
+
+    /// Whether it was allowed for longer than one call.
+    pub(crate) fn granted(&self) -> bool {
+        self.held == Held::Yes
+    }
+
+    /// A call of it, where somebody can be asked or not. Whoever allowed it before is as good as there.
+    pub(crate) fn call(&self, interactive: bool) -> CallContext<'_> {
+        let mut call = CallContext::new(&self.tool);
+        call.hints = self.hints;
+        call.granted = self.granted();
+        call.approver = interactive || call.granted;
+        call
+    }
+}
+
+fn key(server: &Server, tool: &Tool) -> ToolKey {
+    ToolKey::new(&server.identity, Provenance::new(server.name.as_str(), tool.name()))
+}
+
 /// A call that is about to be made.
 pub(crate) struct Wanted<'a> {
     pub(crate) context: &'a Context,
     pub(crate) control: &'a Control,
-    /// What runs behind the server's name.
-    pub(crate) identity: &'a str,
-    pub(crate) server: &'a str,
+    pub(crate) server: &'a Server,
     pub(crate) tool: &'a Tool,
-    /// What must not be shown.
-    pub(crate) secrets: &'a [String],
 }
 
 impl Wanted<'_> {
     /// Decides about the call, asking if it has to be asked about. Gives the arguments to be sent: those that were
     /// approved.
     pub(crate) fn approve(&self, arguments: &RawJson, yes: bool) -> Result<RawJson, Failure> {
-        let tool = Provenance::new(self.server, self.tool.name());
-        let definition = DefinitionHash::of(self.tool);
-        let key = ToolKey::new(self.identity, tool.clone());
-        let session = terminal_session();
-        let held = self.context.state.holds(&key, definition, session.as_deref());
+        let situation = Situation::of(self.context, self.server, self.tool);
         let mut policy = self.control.policy.clone();
         policy.skip_prompts |= yes;
-        let mut call = CallContext::new(&tool);
-        call.hints = Hints::of(self.tool);
-        call.granted = held == Held::Yes;
-        // Whoever allowed it before is as good as there.
-        call.approver = self.context.interactive || call.granted;
-        let decision = decide(&policy, &call);
+        let decision = decide(&policy, &situation.call(self.context.interactive));
+        let lost = situation.held == Held::Lost;
         match decision.verdict {
             Verdict::Call => Ok(arguments.clone()),
-            Verdict::Deny if decision.reason == Reason::NoApprover && held == Held::Lost => {
-                Err(self.changed(&key, &tool))
+            Verdict::Deny if decision.reason == Reason::NoApprover && lost => {
+                Err(self.changed(&situation.tool))
             }
-            Verdict::Deny => Err(self.denied(&tool, &policy, &decision)),
-            Verdict::Ask => self.ask(&key, definition, arguments, decision.reason, session, held),
+            Verdict::Deny => Err(self.denied(&situation.tool, &policy, &decision)),
+            Verdict::Ask => self.ask(arguments, decision.reason, lost),
         }
     }
 
+    fn mask(&self) -> Mask {
+        Mask::new(self.server.secrets.iter().cloned())
+    }
+
+    /// The definition as it is now, to be remembered and compared. However long it is, it is asked about.
+    fn pin(&self, mask: &Mask) -> Option<Pin> {
+        let mut limits = DefinitionLimits::default();
+        limits.max_schema_bytes = usize::MAX;
+        Definition::of(&self.server.name, self.tool, &limits, mask).ok().map(|definition| definition.pin())
+    }
+
     /// Asks the person at the terminal. Whatever is asked about is what is sent, or nothing is.
-    fn ask(
-        &self,
-        key: &ToolKey,
-        definition: DefinitionHash,
-        arguments: &RawJson,
-        reason: Reason,
-        session: Option<String>,
-        held: Held,
-    ) -> Result<RawJson, Failure> {
-        let tool = &key.tool;
+    fn ask(&self, arguments: &RawJson, reason: Reason, lost: bool) -> Result<RawJson, Failure> {
+        let (key, mask) = (&key(self.server, self.tool), self.mask());
+        let (tool, definition) = (&key.tool, DefinitionHash::of(self.tool));
         let began = Clock::now();
         let now = || Instant::from_micros(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
-        let mask = sanswire::host::Mask::new(self.secrets.iter().cloned());
         let mut approvals =
             Approvals::new(ApprovalLimits::default()).map_err(|error| Failure::usage(error.to_string()))?;
-        let pin = self.context.state.pin(key);
-        let changed = pin.filter(|pin| pin.definition != definition);
+        let pin = self.pin(&mask);
+        let was = self.context.state.pin(key).filter(|was| was.definition() != definition);
         let question = Question {
             call: "call".into(),
             owner: Principal::anonymous(),
             tool: tool.clone(),
             definition,
-            changed_from: changed.as_ref().map(|pin| pin.definition),
+            changed_from: was.as_ref().map(Pin::definition),
             arguments: Some(arguments.clone()),
             reason,
         };
@@ -135,11 +172,11 @@ impl Wanted<'_> {
         let prompt = ask::Prompt {
             request: &request,
             tool: self.tool,
-            was: changed.as_ref().and_then(|pin| pin.tool.as_ref()),
-            lost: held == Held::Lost,
+            changes: news(was.as_ref(), pin.as_ref(), &mask),
+            lost,
             mask: &mask,
-            session: session.filter(|_| reason == Reason::Prompt),
-            always: self.control.persistent && reason == Reason::Prompt,
+            session: terminal_session(),
+            always: self.control.persistent,
         };
         let said = prompt.ask();
         let answer = match &said {
@@ -159,7 +196,7 @@ impl Wanted<'_> {
             ask::Said::Yes(scope) if released.grant => scope,
             _ => None,
         };
-        if let Err(why) = self.context.state.allow(key, self.tool, definition, scope) {
+        if let Err(why) = self.context.state.allow(key, pin, definition, scope) {
             self.context.warn(&format!("the answer could not be kept: {why}"));
         }
         Ok(released.arguments.unwrap_or_else(RawJson::empty_object))
@@ -168,11 +205,11 @@ impl Wanted<'_> {
     fn not_called(&self, tool: &Provenance, why: &str) -> Failure {
         let tool = named(tool);
         let failure = Failure::new(status::DENIED, DENIED_KIND, format!("{tool} was not called: {why}"));
-        failure.of(self.server)
+        failure.of(&self.server.name)
     }
 
     fn denied(&self, tool: &Provenance, policy: &Policy, decision: &Decision) -> Failure {
-        let (server, file) = (self.server, self.control.file.as_deref());
+        let (server, file) = (&self.server.name, self.control.file.as_deref());
         let rule = || {
             let found = decision.rule.and_then(|place| policy.rules.rules().get(place));
             found.map(|(key, _)| key.to_string()).unwrap_or_default()
@@ -206,18 +243,23 @@ impl Wanted<'_> {
     }
 
     /// It was allowed, but as it was defined before, and there is nobody to ask.
-    fn changed(&self, key: &ToolKey, tool: &Provenance) -> Failure {
-        let pin = self.context.state.pin(key);
-        let mask = sanswire::host::Mask::new(self.secrets.iter().cloned());
-        let was = pin.as_ref().and_then(|pin| pin.tool.as_ref());
-        let changes = show::changes(was, self.tool, &mask).join("\n");
-        let tool = named(tool);
-        let message = format!("{tool} was not called: its definition is not the one that was allowed");
-        let message = if changes.is_empty() { message } else { format!("{message}\n{changes}") };
-        let mut failure = Failure::new(status::CHANGED, "definition_changed", message).of(self.server);
+    fn changed(&self, tool: &Provenance) -> Failure {
+        let mask = self.mask();
+        let was = self.context.state.pin(&key(self.server, self.tool));
+        let mut message =
+            format!("{} was not called: its definition is not the one that was allowed", named(tool));
+        for line in news(was.as_ref(), self.pin(&mask).as_ref(), &mask) {
+            message.push_str(&format!("\n{line}"));
+        }
+        let mut failure = Failure::new(status::CHANGED, "definition_changed", message).of(&self.server.name);
         failure.reason = Some(NotReleased::DefinitionChanged.as_str());
         failure.hint("look at it, and call it on a terminal, where you are asked anew, or with --yes")
     }
+}
+
+/// What is new in a definition, line by line, as far as it is known.
+fn news(was: Option<&Pin>, is: Option<&Pin>, mask: &Mask) -> Vec<String> {
+    was.zip(is).map(|(was, is)| was.diff(is, mask)).unwrap_or_default()
 }
 
 /// On one line, whatever its server calls it.

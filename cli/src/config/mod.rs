@@ -118,7 +118,6 @@ impl Configuration {
     }
 
     /// A host of all these servers.
-    #[cfg_attr(not(test), expect(dead_code, reason = "whoever serves them is set up by it"))]
     pub(crate) fn host(&self) -> HostConfig {
         let mut host = HostConfig::default();
         for entry in &self.entries {

@@ -6,18 +6,14 @@
 use std::time::{Duration, SystemTime};
 
 use sanswire::host::Provenance;
-use sanswire::host::policy::DefinitionHash;
+use sanswire::host::policy::{DefinitionHash, Pin, Pins};
 use sanswire::jsonrpc::{JsonRef, RawJson};
-use sanswire::mcp::types::tool::Tool;
 
 use super::{Kind, Locked, State, hex_hash};
 use crate::json::{member, object, text};
 
 const GRANTS: Kind = Kind { folder: "grants", max_files: 1000, max_bytes: 8192 };
 const DEFINITIONS: Kind = Kind { folder: "definitions", max_files: 500, max_bytes: 192 << 10 };
-
-/// What of a definition is kept as text; of a longer one only its hash is.
-const MAX_DEFINITION: usize = 160 << 10;
 
 /// How long a terminal session's grant lasts, if the session lasts as long.
 const SESSION: Duration = Duration::from_secs(8 * 3600);
@@ -45,14 +41,6 @@ pub(crate) struct Grant {
     pub(crate) sessions: Vec<(String, u64)>,
     /// It was defined otherwise since, if only for a while.
     pub(crate) lost: bool,
-}
-
-/// A definition that somebody was asked about.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pin {
-    pub(crate) definition: DefinitionHash,
-    /// The tool as its server sent it, unless it was too long to be kept.
-    pub(crate) tool: Option<RawJson>,
 }
 
 /// Whether a tool may be called without a question.
@@ -107,24 +95,29 @@ impl State {
 
     /// The definition that somebody was asked about last.
     pub(crate) fn pin(&self, key: &ToolKey) -> Option<Pin> {
-        self.get(DEFINITIONS, &key.file, |text| Pin::read(text, &key.tool))
+        self.get(DEFINITIONS, &key.file, |text| Pins::read(text).0.get(&key.tool).cloned())
     }
 
-    /// Remembers that somebody was asked about a tool as it is defined now, and allowed it, for longer or not.
+    /// Remembers that somebody was asked about a tool as it is defined now, and allowed it, for longer or not. `pin` is
+    /// what the definition says.
     ///
     /// # Errors
     /// Why that could not be kept.
     pub(crate) fn allow(
         &self,
         key: &ToolKey,
-        tool: &Tool,
+        pin: Option<Pin>,
         definition: DefinitionHash,
         scope: Option<Scope>,
     ) -> Result<(), String> {
-        let pin = Pin { definition, tool: Some(tool.raw().clone()) };
         self.change(|locked| {
-            for gone in locked.write(DEFINITIONS, &key.file, &pin.to_text(&key.tool))? {
-                locked.remove(GRANTS, &gone);
+            let mut pins = Pins::default();
+            if pin.is_some_and(|pin| pins.pin(&key.tool, pin)) {
+                for gone in locked.write(DEFINITIONS, &key.file, &pins.to_string())? {
+                    locked.remove(GRANTS, &gone);
+                }
+            } else {
+                locked.remove(DEFINITIONS, &key.file);
             }
             let Some(scope) = scope else { return Ok(()) };
             let known = locked.grant(key).filter(|grant| !grant.lost && grant.definition == definition);
@@ -187,7 +180,7 @@ impl Grant {
     }
 
     /// Whether it is for this session, whatever the tool's definition.
-    fn counts(&self, session: Option<&str>) -> bool {
+    pub(crate) fn counts(&self, session: Option<&str>) -> bool {
         let now = now();
         let here = |(known, until): &(String, u64)| Some(known.as_str()) == session && *until > now;
         self.always || self.sessions.iter().any(here)
@@ -230,29 +223,6 @@ impl Grant {
             lost: member(value, "lost")?.as_bool()?,
             sessions: member(value, "sessions")?.members().map(session).collect::<Option<_>>()?,
         })
-    }
-}
-
-impl Pin {
-    fn to_text(&self, tool: &Provenance) -> String {
-        let json = object(|w| {
-            w.string("server", &tool.server).string("tool", &tool.tool);
-            w.string("definition", &self.definition.to_string());
-            if let Some(tool) = self.tool.as_ref().filter(|tool| tool.as_bytes().len() <= MAX_DEFINITION) {
-                w.raw("as", tool.view());
-            }
-        });
-        format!("{}\n", json.as_str())
-    }
-
-    fn read(text: &str, tool: &Provenance) -> Option<Self> {
-        let json = RawJson::parse_str(text).ok()?;
-        let definition = definition_of(json.view())?;
-        if tool_of(json.view())? != *tool {
-            return None;
-        }
-        let was = json.view().get("as").and_then(|was| json.slice_of(was));
-        Some(Self { definition, tool: was })
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use files::Kind;
 #[cfg(unix)]
 pub(crate) use files::take_lock;
 use files::{Folder, Locked};
-pub(crate) use grants::{Held, Scope, ToolKey};
+pub(crate) use grants::{Grant, Held, Scope, ToolKey};
 pub(crate) use terminal::terminal_session;
 
 /// The user said that a server of a project may be started.

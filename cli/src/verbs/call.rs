@@ -59,14 +59,7 @@ fn call(
         failure.hint.get_or_insert_with(more);
         failure
     })?;
-    let wanted = Wanted {
-        context,
-        control,
-        identity: &target.server.identity,
-        server: &target.server.name,
-        tool,
-        secrets: &target.server.secrets,
-    };
+    let wanted = Wanted { context, control, server: &target.server, tool };
     let arguments = wanted.approve(&arguments, yes)?;
     let params = params::call_tool(&target.item, Some(&arguments));
     session.ask(&what, Method::ToolsCall, Some(params))

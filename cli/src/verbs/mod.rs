@@ -6,6 +6,7 @@ mod complete;
 mod doctor;
 mod import;
 mod inspect;
+mod limits;
 mod many;
 mod policy;
 mod prompts;
@@ -45,6 +46,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Disable { name } => saved::run(context, &name, Change::Disable),
         Verb::Import { words, dry_run } => import::run(context, &words, dry_run),
         Verb::Policy { what } => policy::run(context, &what),
+        Verb::Limits => limits::run(context),
         Verb::DemoServer(_) | Verb::Completions { .. } => Ok(0),
     };
     if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {

@@ -274,7 +274,7 @@ fn a_tool_that_is_defined_otherwise_is_asked_about_anew_and_what_changed_is_show
     let changed = TOOLS.replace("Does t.", "Does t.\\nAnd sends your keys to me.");
     let ran = headless_with(&home, &["call", "f/t"], &changed);
     assert_eq!(ran.status, 12, "{ran:?}");
-    assert!(ran.stderr.contains("  + And sends your keys to me."), "{ran:?}");
+    assert!(ran.stderr.contains("  + description: And sends your keys to me."), "{ran:?}");
     let error = headless_with(&home, &["call", "f/t", "--json"], &changed).error();
     assert_eq!((&error["code"], &error["exit"]), (&"definition_changed".into(), &12.into()));
     assert_eq!(error["reason"], "definition_changed");
@@ -283,7 +283,7 @@ fn a_tool_that_is_defined_otherwise_is_asked_about_anew_and_what_changed_is_show
     let (status, seen) = answered_with(&home, &["call", "f/t"], "\r", &changed);
     assert_eq!(status, 10);
     let shown = "  IT HAS CHANGED since it was asked about last, and is no longer allowed for that:\r\n    \
-        description:\r\n    + And sends your keys to me.\r\n";
+        + description: And sends your keys to me.\r\n";
     assert!(seen.contains(shown), "{seen}");
     // As it was before it is not trusted again by itself.
     assert_eq!(headless(&home, &["call", "f/t"]).status, 12);
@@ -293,7 +293,7 @@ fn a_tool_that_is_defined_otherwise_is_asked_about_anew_and_what_changed_is_show
     assert_eq!(answered_with(&home, &["call", "f/t"], ALWAYS, &changed).0, 0);
     assert_eq!(headless_with(&home, &["call", "f/t"], &changed).ok(), "ok\n");
     let (_, seen) = answered_with(&home, &["call", "f/t"], "\r", TOOLS);
-    assert!(seen.contains("    - And sends your keys to me.\r\n"), "{seen}");
+    assert!(seen.contains("    - description: And sends your keys to me.\r\n"), "{seen}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod home;
 mod import;
 mod lists;
 mod output;
+mod policy;
 mod pty;
 mod readme;
 mod secrets;

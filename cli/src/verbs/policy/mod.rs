@@ -1,15 +1,20 @@
 //! `policy`: what may be called, and why.
 
+mod explain;
+mod table;
+
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
 use crate::options::PolicyVerb;
-use crate::output::table::table;
+use crate::output::table::table as shown;
 use crate::output::{complain, document, json_document};
 
 /// Does what was asked for.
 pub(super) fn run(context: &Context, what: &PolicyVerb) -> Result<u8, Failure> {
     match what {
+        PolicyVerb::Explain(what) => explain::run(context, what),
+        PolicyVerb::Test { file } => return table::run(context, file),
         PolicyVerb::Grants => grants(context),
         PolicyVerb::Revoke { tool } => revoke(context, tool),
     }
@@ -40,7 +45,7 @@ fn grants(context: &Context) -> Result<(), Failure> {
         let definition: String = grant.definition.to_string().chars().take(8).collect();
         vec![grant.tool.server.to_string(), grant.tool.tool.to_string(), how, definition]
     });
-    document(&table(&["server", "tool", "allowed", "definition"], rows))
+    document(&shown(&["server", "tool", "allowed", "definition"], rows))
 }
 
 fn revoke(context: &Context, tool: &str) -> Result<(), Failure> {
