@@ -148,6 +148,13 @@ pub enum Event {
         /// What.
         verdict: Verdict,
     },
+    /// Whether a connected server answers, as was asked by [`check_health`](super::Host::check_health).
+    Health {
+        /// The server.
+        server: Arc<str>,
+        /// Why it does not, masked and bounded; `None`: it does.
+        error: Option<String>,
+    },
     /// Every server was tried once, whatever came of it. Comes once.
     Started,
     /// What is offered changed, or will change at the next turn.

@@ -147,6 +147,12 @@ impl Host {
         self.manager.refresh(server, now)
     }
 
+    /// Asks every connected server for its listing and tells of each by [`Event::Health`], within 10 s: it answers, or
+    /// why not. Nothing changes by that. So many are asked.
+    pub fn check_health(&mut self, now: Instant) -> usize {
+        self.manager.check_health(now)
+    }
+
     /// Ends every call as cancelled and shuts every connection, for good.
     pub fn close(&mut self, now: Instant) {
         self.calls.close(now);

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::slot::{Run, Shared, Slot, Stage};
+use super::slot::{Kind, Run, Shared, Slot, Stage};
 use super::state::{shown, why_not};
 use crate::client::listing::{Cut, Listed, Step};
 use crate::client::{Listing, Outcome};
@@ -36,12 +36,14 @@ enum Failure {
 
 impl Slot {
     /// Begins to read its listing.
-    pub(super) fn list(&mut self, until: Instant, placed: bool, shared: &mut Shared) {
+    pub(super) fn list(&mut self, until: Instant, kind: Kind, shared: &mut Shared) {
         let Some(client) = &mut self.client else { return };
         let listing = Listing::new(Method::ToolsList, &shared.limits);
         let first = listing.first();
-        client.run = Some(Run { listing, until, placed, dropped: false });
-        (client.changed, client.list_at) = (false, None);
+        client.run = Some(Run { listing, until, kind });
+        if kind != Kind::Probe {
+            (client.changed, client.list_at) = (false, None);
+        }
         let handle = ClientHandle { slot: self.index, session: client.session };
         let limit = until.saturating_since(shared.now());
         shared.request(RequestKey::Listing(handle), handle, first, Some(limit));
@@ -49,16 +51,17 @@ impl Slot {
 
     /// Takes the outcome of a page of its present connection.
     pub(super) fn handle_page(&mut self, outcome: Result<Outcome, ApiError>, shared: &mut Shared) {
+        self.tell_health(&outcome, shared);
         let Some(client) = &mut self.client else { return };
         let session = client.session;
         let Some(run) = &mut client.run else { return };
-        if run.dropped {
+        if matches!(run.kind, Kind::Probe | Kind::Dropped) && !ends_all(&outcome) {
+            let probed = run.kind == Kind::Probe;
             client.run = None;
-            return self.rest(shared);
+            return if probed { self.probed(shared) } else { self.rest(shared) };
         }
         let heard = match outcome {
-            Ok(outcome) if loses_session(&outcome) => return self.lost(shared),
-            Err(ApiError::Closed) => return self.lost(shared),
+            outcome if ends_all(&outcome) => return self.lost(shared),
             Ok(outcome) => match run.listing.next(outcome) {
                 Step::Request(method, params) => {
                     let limit = run.until.saturating_since(shared.now());
@@ -73,7 +76,7 @@ impl Slot {
             Err(ApiError::WrongEra { .. }) => Heard::Pages(Vec::new(), None),
             Err(error) => Heard::Failed(Vec::new(), Failure::Other(error.to_string())),
         };
-        if client.run.take().is_some_and(|run| run.placed) {
+        if client.run.take().is_some_and(|run| run.kind == Kind::Anew) {
             shared.relisting.release();
         }
         if client.stage == Stage::Listing {
@@ -87,7 +90,7 @@ impl Slot {
     /// The time for connecting is over before the first listing is.
     pub(super) fn listing_late(&mut self, shared: &mut Shared) {
         if let Some(run) = self.client.as_mut().and_then(|client| client.run.as_mut()) {
-            run.dropped = true;
+            run.kind = Kind::Dropped;
         }
         self.listed_first(Heard::Failed(Vec::new(), Failure::Late), shared);
     }
@@ -203,6 +206,14 @@ impl Slot {
             shared.events.push_back(Event::Warning(warning));
         }
         self.cut = cut;
+    }
+}
+
+/// Whether a request ended because its connection did.
+const fn ends_all(outcome: &Result<Outcome, ApiError>) -> bool {
+    match outcome {
+        Ok(outcome) => loses_session(outcome),
+        Err(error) => matches!(error, ApiError::Closed),
     }
 }
 

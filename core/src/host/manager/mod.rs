@@ -10,6 +10,7 @@
 //! What a server's [`Reconnect`](super::link::Reconnect) decides is carried out here: [`Slot`] is one server, a part of
 //! it in each file; what they share is in [`Shared`].
 
+mod health;
 mod listing;
 mod opening;
 mod places;
@@ -132,6 +133,12 @@ impl Manager {
     /// Reads a server's listing anew. False: it is not connected.
     pub(super) fn refresh(&mut self, server: &str, now: Instant) -> bool {
         self.of_named(server, now, Slot::refresh).unwrap_or(false)
+    }
+
+    /// How many servers are asked whether they answer.
+    pub(super) fn check_health(&mut self, now: Instant) -> usize {
+        self.of_all(now, Slot::check_health);
+        self.slots.iter().filter(|slot| slot.is_checked()).count()
     }
 
     pub(super) fn close(&mut self, now: Instant) {

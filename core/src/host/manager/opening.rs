@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
-use super::slot::{Client, Shared, Slot, Stage};
+use super::slot::{Client, Kind, Shared, Slot, Stage};
 use super::state::{kept, why_closed};
 use crate::client::{self, Peer, Start, Verdict, era};
 use crate::error::CloseReason;
@@ -16,7 +16,7 @@ use crate::host::link::{self, SessionNumber, Status};
 const EARLY: Duration = Duration::from_secs(10);
 
 /// What is said of a connection whose end came with a request's.
-const LOST: &str = "the connection was lost";
+pub(super) const LOST: &str = "the connection was lost";
 
 impl Slot {
     /// Carries out what the link says.
@@ -66,6 +66,7 @@ impl Slot {
     }
 
     fn shut(&mut self, session: SessionNumber, shared: &mut Shared) {
+        self.health_gone(session, shared);
         let Some(client) = self.client.take_if(|client| client.session == session) else { return };
         match client.stage {
             Stage::Waiting => return shared.starting.withdraw(self.index),
@@ -73,7 +74,7 @@ impl Slot {
             Stage::Open if client.queued => shared.relisting.withdraw(self.index),
             Stage::Open => {}
         }
-        if client.run.is_some_and(|run| run.placed) {
+        if client.run.is_some_and(|run| run.kind == Kind::Anew) {
             shared.relisting.release();
         }
         self.send_shut(session, shared);
@@ -127,7 +128,7 @@ impl Slot {
         }
         if shared.registry.server(&self.name).is_none() {
             self.reread = false;
-            self.list(until, false, shared);
+            self.list(until, Kind::First, shared);
         } else {
             self.opened(shared);
         }
@@ -217,7 +218,10 @@ impl Slot {
                 self.ended(&why, shared);
             }
             Stage::Listing if client.until <= now => self.listing_late(shared),
-            Stage::Open => self.refresh_due(shared),
+            Stage::Open => {
+                self.health_due(shared);
+                self.refresh_due(shared);
+            }
             Stage::Waiting | Stage::Opening | Stage::Listing => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::slot::{Shared, Slot, Stage};
+use super::slot::{Kind, Shared, Slot, Stage};
 use crate::client::{Outcome, Peer};
 use crate::error::ApiError;
 use crate::host::config::RefreshMode;
@@ -101,6 +101,16 @@ impl Slot {
         self.refresh_due(shared);
     }
 
+    /// It was only asked whether it answers: what was due before is due still.
+    pub(super) fn probed(&mut self, shared: &mut Shared) {
+        if let Some(client) = &mut self.client
+            && core::mem::take(&mut client.changed)
+        {
+            client.list_at = earliest(client.list_at, Some(client.rested.max(shared.now())));
+        }
+        self.refresh_due(shared);
+    }
+
     /// Does what is due while it can be called.
     pub(super) fn refresh_due(&mut self, shared: &mut Shared) {
         let now = shared.now();
@@ -125,6 +135,6 @@ impl Slot {
         if let Some(client) = &mut self.client {
             client.queued = false;
         }
-        self.list(shared.now().saturating_add(REFRESH_TIMEOUT), true, shared);
+        self.list(shared.now().saturating_add(REFRESH_TIMEOUT), Kind::Anew, shared);
     }
 }

@@ -84,6 +84,8 @@ pub(super) struct Client {
     pub(super) list_at: Option<Instant>,
     /// When changes are listened for again.
     pub(super) listen_at: Option<Instant>,
+    /// Somebody wants to know by then whether it answers.
+    pub(super) health_until: Option<Instant>,
 }
 
 /// How far a connection is.
@@ -104,10 +106,20 @@ pub(super) enum Stage {
 pub(super) struct Run {
     pub(super) listing: Listing,
     pub(super) until: Instant,
-    /// It has a place.
-    pub(super) placed: bool,
+    pub(super) kind: Kind,
+}
+
+/// What a listing is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is the first one.
+    First,
+    /// It may have changed. It has one of the places.
+    Anew,
+    /// To see whether the server answers.
+    Probe,
     /// Nobody waits for it any more; no other begins before its last request is over.
-    pub(super) dropped: bool,
+    Dropped,
 }
 
 impl Client {
@@ -127,6 +139,7 @@ impl Client {
             rested: Instant::ZERO,
             list_at: None,
             listen_at: None,
+            health_until: None,
         }
     }
 }
@@ -215,6 +228,11 @@ impl Slot {
         self.client.as_ref().is_some_and(|present| present.session == client.session)
     }
 
+    /// Whether somebody waits to know whether it answers.
+    pub(super) fn is_checked(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| client.health_until.is_some())
+    }
+
     pub(super) fn state(&self, registry: &Registry) -> ServerState {
         ServerState {
             name: self.name.clone(),
@@ -252,7 +270,7 @@ impl Slot {
             Stage::Opening | Stage::Listing => Some(client.until),
             Stage::Open => {
                 let list_at = client.list_at.filter(|_| client.run.is_none() && !client.queued);
-                earliest(list_at, client.listen_at)
+                earliest(earliest(list_at, client.listen_at), client.health_until)
             }
         });
         earliest(self.link.poll_timeout(), of_client)

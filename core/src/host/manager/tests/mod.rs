@@ -1,5 +1,6 @@
 //! The servers of a host, driven by hand: what a connection would say is said by the tests.
 
+mod health;
 mod listing;
 mod model;
 mod opening;
@@ -278,6 +279,7 @@ fn said(event: &Event) -> String {
         Event::Status { server, status } => format!("{server} {status}"),
         Event::Connected { server, revision, tools } => format!("{server} speaks {revision}: {tools} tools"),
         Event::Started => "started".into(),
+        Event::Health { server, error } => format!("{server} health {}", error.as_deref().unwrap_or("ok")),
         Event::Verdict { server, verdict } => format!("{server} is {verdict:?}"),
         Event::Tools { server, change, staged } => {
             let names = [('+', &change.added), ('-', &change.removed), ('~', &change.changed)];

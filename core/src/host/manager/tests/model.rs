@@ -25,6 +25,7 @@ enum Do {
     Reconnect,
     Changed,
     Refresh,
+    Health,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,7 @@ fn step() -> impl Strategy<Value = Step> {
         Do::Reconnect,
         Do::Changed,
         Do::Refresh,
+        Do::Health,
     ]);
     prop_oneof![
         20 => (0..NAMES.len(), all).prop_map(|(server, what)| Step::Of(server, what)),
@@ -281,8 +283,10 @@ fn take_one(index: usize, what: Do, world: &mut World, model: &mut Model, turn: 
         }
         // A listing that is read anew is nothing to a status.
         (Do::Listed, At::Open) if world.is_asked(name) => {
+            let run = world.manager.slots[index].client.as_ref().and_then(|client| client.run.as_ref());
+            let probe = run.is_some_and(|run| run.kind == slot::Kind::Probe);
             world.page(name, &page(&["t", &format!("t{turn}")]));
-            model.servers[index].listed = true;
+            model.servers[index].listed |= !probe;
         }
         (Do::ListingFails, At::Open) if world.is_asked(name) => world.outcome(name, error(1, "no")),
         (Do::NotOpened, At::Opening(_) | At::Listing(_)) => {
@@ -320,6 +324,10 @@ fn take_one(index: usize, what: Do, world: &mut World, model: &mut Model, turn: 
             }
         }
         (Do::Changed, At::Listing(_) | At::Open) => world.changed(name),
+        (Do::Health, _) => {
+            let open = model.servers.iter().filter(|server| server.at == At::Open);
+            assert_eq!(world.manager.check_health(world.now), open.count());
+        }
         (Do::Refresh, _) => assert_eq!(world.manager.refresh(name, world.now), at == At::Open),
         (
             Do::Ready
@@ -336,6 +344,7 @@ fn take_one(index: usize, what: Do, world: &mut World, model: &mut Model, turn: 
 
 fn agree(world: &mut World, model: &mut Model) {
     assert!(world.manager.shared.starting.taken() <= model.places);
+    assert!(world.manager.shared.relisting.taken() <= model.places);
     for (index, name) in NAMES.into_iter().enumerate() {
         let server = &model.servers[index];
         assert_eq!(world.state(name).status, server.status, "{name} {server:?}");
