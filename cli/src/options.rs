@@ -137,6 +137,7 @@ impl ApprovalChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Show the servers of all configuration files
+    #[command(visible_alias = "list")]
     Servers {
         /// These only
         names: Vec<String>,
@@ -227,6 +228,7 @@ pub(crate) enum Verb {
     /// Put a server into your file: NAME -- COMMAND ARGUMENT…, or NAME --url URL; without either, it asks
     ///
     /// --env, --inherit-env, --cwd, --timeout and --era are saved with it.
+    #[command(visible_alias = "new")]
     Add(Addition),
     /// Take a server out of your file
     #[command(visible_alias = "rm")]

@@ -87,20 +87,7 @@ pub(crate) fn insert(text: &str, path: &[&str], name: &str, value: &str) -> Resu
     let Some(last) = object.members.last() else {
         let inner = format!("{base}{unit}");
         let member = member_text(name, value, &inner, &unit, newline);
-        let inside = text.get(object.open + 1..object.close).unwrap_or_default();
-        // What stands between the braces of an empty object, comments perhaps, stays in front.
-        let (at, tail) = if inside.trim().is_empty() && !inside.contains('\n') {
-            (object.open + 1, format!("{newline}{base}"))
-        } else {
-            let blank = inside.len() - inside.trim_end_matches([' ', '\t']).len();
-            let line = inside.trim_end_matches([' ', '\t']).ends_with('\n');
-            let before = if line {
-                object.close - blank - newline_len(text, object.close - blank)
-            } else {
-                object.close
-            };
-            (before, if line { String::new() } else { format!("{newline}{base}") })
-        };
+        let (at, tail) = place_in_empty(text, &object, &format!("{newline}{base}"));
         return Ok(spliced(text, &[(at..at, format!("{newline}{inner}{member}{tail}"))]));
     };
     let own_line = starts_line(text, last.whole.start);
@@ -118,6 +105,21 @@ pub(crate) fn insert(text: &str, path: &[&str], name: &str, value: &str) -> Resu
     }
     edits.push((at..at, added));
     Ok(spliced(text, &edits))
+}
+
+/// Where the first member of an object goes, behind what comments there are, and what follows it there.
+fn place_in_empty(text: &str, object: &Object, end_of_line: &str) -> (usize, String) {
+    let inside = text.get(object.open + 1..object.close).unwrap_or_default();
+    let bare = inside.trim_end_matches([' ', '\t']);
+    if bare.ends_with('\n') {
+        // The brace that closes it has its line already.
+        let line = object.open + 1 + bare.len();
+        (line - newline_len(text, line), String::new())
+    } else if bare.is_empty() {
+        (object.open + 1, end_of_line.to_owned())
+    } else {
+        (object.close, end_of_line.to_owned())
+    }
 }
 
 /// Takes every member of that name out of the object at `path`. The text is as it was if there is none.

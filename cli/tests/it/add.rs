@@ -36,6 +36,12 @@ fn a_server_is_put_in_switched_off_and_on_and_taken_out_and_the_rest_stays_to_th
     assert!(ran.status == 5 && ran.stderr.contains("there is no server \"b-1\""), "{ran:?}");
     let ran = home.run(&["remove"]);
     assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire remove"), "{ran:?}");
+    // Other names of the verbs; anything else shows how the program is used.
+    home.run(&["new", "c", "--", "x"]).ok();
+    assert!(home.run(&["list"]).ok().contains("c "));
+    home.run(&["rm", "c"]).ok();
+    let ran = home.run(&["reload"]);
+    assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire"), "{ran:?}");
     assert_eq!(home.read(OWN), text);
 }
 
