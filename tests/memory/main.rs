@@ -4,6 +4,7 @@
 
 mod amplified;
 mod counting;
+mod fleet;
 mod floods;
 mod host;
 mod served;
@@ -41,6 +42,8 @@ fn main() {
         ("served_random_runs", served::served_random_runs),
         ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
         ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
+        ("fleet_notifications_that_nobody_takes", fleet::fleet_notifications_that_nobody_takes),
+        ("fleet_results_that_nobody_takes", fleet::fleet_results_that_nobody_takes),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, scenario) in scenarios.iter().copied() {

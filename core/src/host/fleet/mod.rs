@@ -27,6 +27,7 @@ use super::event::{CallHandle, ClientHandle, Effect, Event, RequestKey};
 use super::machine::Host;
 use crate::client::{self, Config, LineConnection, RequestHandle, Start};
 use crate::error::{ApiError, ConfigError};
+use crate::jsonrpc::RawJson;
 use crate::machine::Machine as _;
 use crate::time::{Instant, Monotonic, earliest};
 
@@ -45,8 +46,12 @@ pub struct Fleet {
     busy: BTreeSet<ClientHandle>,
     openings: VecDeque<Opening>,
     shut: VecDeque<ClientHandle>,
-    events: VecDeque<FleetEvent>,
+    /// What connections told that the host leaves to others.
+    events: VecDeque<Told>,
+    /// Bytes that these keep alive.
+    event_bytes: usize,
     max_events: usize,
+    max_event_bytes: usize,
     closed: bool,
 }
 
@@ -65,6 +70,13 @@ enum Stage {
     Opening { start: Start, until: Instant },
     /// There is a stream.
     Attached(Box<Connection>),
+}
+
+/// An event that waits to be taken, and the bytes that it keeps alive.
+#[derive(Debug)]
+struct Told {
+    event: FleetEvent,
+    bytes: usize,
 }
 
 /// A connection that is to be opened.
@@ -105,7 +117,8 @@ impl Fleet {
     /// # Errors
     /// A setting is out of bounds.
     pub fn new(config: HostConfig, now: Instant) -> Result<Self, ConfigError> {
-        let max_events = config.limits.max_queued_events;
+        let (max_events, max_event_bytes) =
+            (config.limits.max_queued_events, config.limits.max_queued_event_bytes);
         let mut this = Self {
             host: Host::new(config, now)?,
             clock: Monotonic::new(now),
@@ -114,7 +127,9 @@ impl Fleet {
             openings: VecDeque::new(),
             shut: VecDeque::new(),
             events: VecDeque::new(),
+            event_bytes: 0,
             max_events,
+            max_event_bytes,
             closed: false,
         };
         this.settle();
@@ -198,14 +213,29 @@ impl Fleet {
         connections.fold(self.host.poll_timeout(), |first, at| earliest(first, Some(at)))
     }
 
-    /// What is to be told next.
+    /// What is to be told next: the host's word first.
     pub fn poll_event(&mut self) -> Option<FleetEvent> {
-        let event = self.events.pop_front();
-        if event.is_some() && !self.busy.is_empty() {
+        if let Some(event) = self.host.poll_event() {
+            return Some(FleetEvent::Host(event));
+        }
+        let told = self.events.pop_front()?;
+        self.event_bytes -= told.bytes;
+        if !self.busy.is_empty() {
             // There was no room for what connections still have to tell; now there is.
             self.settle();
         }
-        event
+        Some(told.event)
+    }
+
+    /// Bytes that the host, the connections and their events hold, about.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        let connections = self.clients.values().map(|client| match &client.stage {
+            Stage::Attached(connection) => connection.machine.retained_bytes(),
+            Stage::Opening { .. } => 0,
+        });
+        let events = self.event_bytes.saturating_add(self.events.capacity() * size_of::<Told>());
+        connections.fold(self.host.retained_bytes().saturating_add(events), usize::saturating_add)
     }
 
     /// Whether the host was closed and every stream was told to be shut.
@@ -221,11 +251,8 @@ impl Fleet {
             while let Some(effect) = self.host.poll_effect() {
                 self.carry_out(effect, now);
             }
-            while let Some(event) = self.host.poll_event() {
-                self.events.push_back(FleetEvent::Host(event));
-            }
             // As long as nobody takes events, connections keep theirs, and stop reading when they have too many.
-            if self.events.len() >= self.max_events {
+            if self.events.len() >= self.max_events || self.event_bytes >= self.max_event_bytes {
                 return;
             }
             let Some(client) = self.busy.first().copied() else { return };
@@ -327,7 +354,10 @@ impl Fleet {
         }
         self.host.handle_client(client, event.clone(), now);
         if !matches!(event, client::Event::Ready(_) | client::Event::Verdict(_)) {
-            self.events.push_back(FleetEvent::Client { client, server, event, call });
+            let bytes = kept_by(&event);
+            self.event_bytes = self.event_bytes.saturating_add(bytes);
+            let event = FleetEvent::Client { client, server, event, call };
+            self.events.push_back(Told { event, bytes });
         }
     }
 
@@ -337,4 +367,16 @@ impl Fleet {
             Stage::Opening { .. } => None,
         }
     }
+}
+
+/// Bytes of messages that an event keeps alive.
+fn kept_by(event: &client::Event) -> usize {
+    let params = if let client::Event::Notification { params, .. } = event {
+        params.as_ref()
+    } else if let client::Event::PeerRequest { request, .. } = event {
+        request.params.as_ref()
+    } else {
+        None
+    };
+    params.map_or(0, RawJson::retained_len)
 }
