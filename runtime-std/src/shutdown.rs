@@ -9,7 +9,7 @@ use crate::os::after;
 use crate::shared::{Shared, State};
 
 /// The part of the bound that is kept for the system to end what was killed: a quarter, and no more than this.
-const KILL_TIME: Duration = Duration::from_millis(500);
+const KILL_TIME: Duration = Duration::from_secs(1);
 
 /// Ends these connections side by side, each as by [`Client::close`], and all of them within `total`. Gives how they
 /// ended, in their order.

@@ -62,7 +62,7 @@ impl HostBuilder {
 
     /// How a server that the configuration holds already is reached.
     pub fn launch(mut self, server: &str, launch: Launch) -> Self {
-        self.launches.insert(server.into(), launch);
+        self.launches.insert(server.into(), launch.named(server));
         self
     }
 

@@ -20,7 +20,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 ///
 /// Of the options the host sets three by itself: what is known of the server's era, how long connecting may take
 /// ([`connect_timeout`](sanswire::host::ServerConfig::connect_timeout) counts), and the closer. The stop ladder gets no
-/// more time than the host has for its own end.
+/// more time than the host has for its own end, and a server without a name for logs gets the host's.
 #[derive(Clone, Debug)]
 pub struct Launch {
     way: Way,
@@ -51,6 +51,12 @@ impl Launch {
     #[must_use]
     pub fn unix(path: impl AsRef<Path>, options: ConnectOptions) -> Self {
         Self { way: Way::Unix(path.as_ref().into()), options }
+    }
+
+    /// What its lines in a log begin with, unless its options say something else.
+    pub(super) fn named(mut self, server: &str) -> Self {
+        self.options.server_name.get_or_insert_with(|| server.into());
+        self
     }
 
     /// For displays.

@@ -46,7 +46,7 @@ fn h_123_one_stuck_server_does_not_hold_up_the_rest() {
     // H-123
     let clients = [connect(&[]), stubborn(), connect(&[])];
     let pids = clients.each_ref().map(|client| client.pid().unwrap());
-    let exits = within(LONG, || close_all(clients, Duration::from_secs(2)));
+    let exits = within(LONG, || close_all(clients, Duration::from_secs(4)));
     let ended: Vec<_> = exits.iter().map(|exit| (exit.ended, exit.status.is_some())).collect();
     assert_eq!(ended, [(Ended::OnEof, true), (Ended::OnKill, true), (Ended::OnEof, true)]);
     assert!(!pids.into_iter().any(runs));
@@ -94,7 +94,7 @@ fn h_123_what_does_not_leave_is_dropped() {
     let waiting = client
         .start(Method::ToolsCall, Some(raw(&format!(r#"{{"name":"{text}"}}"#))), &no_options())
         .unwrap();
-    let exits = within(LONG, || close_all([client], Duration::from_secs(2)));
+    let exits = within(LONG, || close_all([client], Duration::from_secs(4)));
     assert_eq!(exits[0].ended, Ended::OnKill);
     assert!(exits[0].status.is_some(), "it was still there");
     drop((blocked, waiting));
@@ -153,7 +153,7 @@ fn h_123_who_is_still_connecting_is_stopped_within_the_bound() {
     let opening = std::thread::spawn(move || Client::connect(&shell(&script), options));
     eventually("it is started", || path.exists());
     let _ = std::fs::remove_file(path);
-    assert!(within(LONG, || closer.close_within(Duration::from_secs(1))), "all are gone");
+    assert!(within(LONG, || closer.close_within(Duration::from_secs(4))), "all are gone");
     let mut failures = vec![opening.join().unwrap().unwrap_err()];
     // Too late for the closer to wait for, and stopped all the same.
     let stubborn = shell("trap '' TERM; exec $CHILD silent ignore-eof");
@@ -183,7 +183,7 @@ fn h_122_h_120_a_session_that_fails_kills_the_group_at_once() {
         path.display()
     );
     let mut options = patient();
-    options.config.limits.connect = Duration::from_secs(1);
+    options.config.limits.connect = Duration::from_secs(2);
     let error = within(LONG, || Client::connect(&shell(&script), options).unwrap_err());
     let ConnectError::Closed { reason, exit: Some(exit), .. } = error else { panic!("{error:?}") };
     assert!(matches!(*reason, CloseReason::ConnectTimeout { .. }), "{reason:?}");

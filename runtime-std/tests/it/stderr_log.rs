@@ -7,7 +7,8 @@ use std::process::{Command as SystemCommand, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sanswire_std::sanswire::host::Mask;
+use sanswire_std::host::{Host, Launch};
+use sanswire_std::sanswire::host::{HostConfig, Mask, ServerConfig};
 use sanswire_std::{Client, ConnectError, ConnectOptions, StderrLog, StderrMode};
 
 use crate::common::{LONG, PLAIN, child, eventually, options, shell, tool, trials, within};
@@ -19,6 +20,7 @@ trials!(
     h_116_without_a_log_a_terminal_is_left_alone,
     h_118_inherited_it_is_this_process_s,
     h_117_lines_of_many_servers_stay_whole,
+    h_117_the_servers_of_a_host_share_a_log_under_their_names,
     h_117_what_is_reached_over_a_socket_has_none,
     h_119_lines_are_prefixed_bounded_and_fit_to_be_read,
     h_119_b_99_secrets_are_hidden_in_the_log,
@@ -154,6 +156,28 @@ fn h_117_lines_of_many_servers_stay_whole() {
         assert!(lines == said, "{name}: {} lines", lines.len());
     }
     assert_eq!((text.lines().count(), log.stats().lines), (6000, 6000));
+}
+
+fn h_117_the_servers_of_a_host_share_a_log_under_their_names() {
+    // H-117, H-119
+    let folder = Folder::new();
+    let log = folder.log();
+    let launch = || {
+        let mut options = options();
+        options.stderr = StderrMode::Log(Arc::clone(&log));
+        Launch::command(shell("echo hello >&2; exec $CHILD"), options)
+    };
+    let mut host = Host::builder(HostConfig::default());
+    for name in ["one", "two"] {
+        host = host.server(name, ServerConfig::default(), launch());
+    }
+    let host = host.open().unwrap();
+    host.wait_started(LONG);
+    host.close();
+    let text = std::fs::read_to_string(log.path()).unwrap();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["[one] hello", "[two] hello"]);
 }
 
 fn h_117_what_is_reached_over_a_socket_has_none() {
