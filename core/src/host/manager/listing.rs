@@ -101,7 +101,7 @@ impl Slot {
         let declared = self.client.as_ref().is_some_and(|client| client.declared);
         match heard {
             Heard::Pages(pages, cut) => self.offer(&pages, cut, shared),
-            Heard::Failed(pages, Failure::Late) if declared && pages.is_empty() => {
+            Heard::Failed(_, Failure::Late) if declared => {
                 let why = self.late("its tools were not listed");
                 return self.ended(&why, shared);
             }

@@ -130,10 +130,13 @@ impl Slot {
         }
     }
 
-    /// Its turn has come: its time runs from here on.
+    /// Its turn has come: its time runs from here on. While it is asked whether it answers it gives its turn up, and
+    /// wants the next one afterwards.
     pub(super) fn list_anew(&mut self, shared: &mut Shared) {
-        if let Some(client) = &mut self.client {
-            client.queued = false;
+        let Some(client) = &mut self.client else { return shared.relisting.release() };
+        client.queued = false;
+        if client.run.is_some() {
+            return shared.relisting.release();
         }
         self.list(shared.now().saturating_add(REFRESH_TIMEOUT), Kind::Anew, shared);
     }

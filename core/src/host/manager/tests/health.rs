@@ -59,6 +59,25 @@ fn a_listing_that_is_read_tells_as_well_and_what_changes_meanwhile_is_read() {
 }
 
 #[test]
+fn nothing_else_is_asked_of_a_server_while_it_is_asked_whether_it_answers() {
+    // H-102, H-207
+    let mut world = World::up(&["a", "b"], |config| config.max_starting = 1);
+    world.wait(1_000);
+    world.changed("a");
+    world.changed("b");
+    assert!(!world.is_asked("b"), "its listing waits for its turn");
+    check(&mut world);
+    assert!(world.is_asked("b"));
+    world.page("a", &page(&["t"]));
+    assert_eq!(world.manager.shared.relisting.taken(), 0, "it gave its turn up");
+    world.page("b", &page(&["t"]));
+    assert_eq!(world.told(), ["a health ok", "b health ok"]);
+    assert!(world.is_asked("b"), "now it is read");
+    world.page("b", &page(&["u"]));
+    assert_eq!(world.told(), ["b staged +mcp__b__u -mcp__b__t"]);
+}
+
+#[test]
 fn a_connection_that_ends_is_not_healthy() {
     // H-102
     let ends: [fn(&mut World); 3] = [

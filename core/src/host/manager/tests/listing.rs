@@ -155,11 +155,15 @@ fn silence_of_a_server_without_tools_is_an_empty_listing_when_time_is_over() {
 #[test]
 fn a_connection_that_ends_while_it_is_listed_was_not_opened() {
     // H-101
-    let ends: [fn(&mut World); 4] = [
+    let ends: [fn(&mut World); 5] = [
         |world| world.lose("a"),
         |world| world.outcome("a", Ok(Outcome::Lost { maybe_ran: true })),
         |world| world.outcome("a", Err(ApiError::Closed)),
         |world| world.outcome("a", timed_out()),
+        |world| {
+            world.page("a", r#"{"tools":[{"name":"x"}],"nextCursor":"2"}"#);
+            world.outcome("a", timed_out());
+        },
     ];
     for end in ends {
         let mut world = World::new(&["a"], |_| ());

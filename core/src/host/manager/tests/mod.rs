@@ -2,9 +2,11 @@
 
 mod health;
 mod listing;
+mod lost;
 mod model;
 mod opening;
 mod refresh;
+mod table;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
