@@ -141,7 +141,7 @@ pub(crate) enum Verb {
     Servers {
         /// These only
         names: Vec<String>,
-        /// Start them, and say what they are
+        /// Start them, and say what each is and offers, and why it does not
         #[arg(long)]
         check: bool,
     },

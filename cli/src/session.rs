@@ -1,23 +1,22 @@
 //! A server that was started: requests to it, and its end.
 
 use sanswire::client::listing::{Cut, Listed};
-use sanswire::client::{Outcome, RequestOptions, Start, Verdict};
+use sanswire::client::{Outcome, RequestOptions};
 use sanswire::error::{ApiError, CloseReason};
 use sanswire::host::catalog::ToolFilter;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
-use sanswire::mcp::{Era, Method, Revision, codes};
-use sanswire_std::{Client, ConnectError, ConnectOptions, Exit};
+use sanswire::mcp::{Era, Method, codes};
+use sanswire_std::{Client, ConnectError, Exit};
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::connection::{Connection, not_legacy, verdict_name};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::json::text;
 use crate::mask::Mask;
 use crate::options::EraChoice;
-use crate::prompt::Person;
 use crate::server::{Means, Server};
 use crate::signals;
 use crate::wait::Wait;
@@ -46,29 +45,7 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     /// Starts a server, or dials it, and waits until it is ready.
     pub(crate) fn open(context: &'a Context, server: &Server) -> Result<Self, Failure> {
-        let mask = Mask::new(server.secrets.iter().cloned());
-        let mut options = ConnectOptions::new("sanswire", env!("CARGO_PKG_VERSION"));
-        if let Some(timeout) = server.connect_timeout {
-            options.config.limits.connect = timeout;
-        }
-        let known = |name: &str| verdict_named(name).is_some();
-        let remembered = (server.era == EraChoice::Auto).then(|| context.state.verdict(&server.key, known));
-        let remembered = remembered.flatten();
-        options.config.start = match server.era {
-            EraChoice::Auto => {
-                remembered.as_deref().and_then(verdict_named).map_or(Start::Unknown, Start::Remembered)
-            }
-            EraChoice::Legacy => Start::Remembered(Verdict::Legacy),
-            EraChoice::Modern => Start::Pinned(Revision::NEWEST_MODERN),
-            EraChoice::Date(revision) => Start::Pinned(revision),
-        };
-        options.restart = server.era == EraChoice::Auto;
-        if context.interactive {
-            options.config.capabilities.elicitation_form = true;
-            options.config.capabilities.elicitation_url = true;
-            options.responder = Some(Arc::new(Person { server: server.name.clone() }));
-        }
-        options.tap = context.trace.as_ref().map(|trace| trace.tap(&server.name, mask.clone()));
+        let Connection { mut options, mask, remembered } = Connection::of(context, server);
         options.closer = Some(signals::closer());
         let wait = Wait::begin(context.animated, &format!("starting {}", server.name));
         let client = match &server.means {
@@ -98,7 +75,7 @@ impl<'a> Session<'a> {
             return Err(this.failure(Failure::new(
                 status::UNREACHABLE,
                 "incompatible",
-                format!("{} speaks {revision}, and no revision of the older kind", server.name),
+                format!("{} {}", server.name, not_legacy(revision)),
             )));
         }
         Ok(this)
@@ -274,22 +251,4 @@ fn masked(mask: &Mask, mut failure: Failure) -> Failure {
         rpc.data = rpc.data.take().and_then(|data| RawJson::parse_str(&mask.apply(data.as_str())).ok());
     }
     failure
-}
-
-const fn verdict_name(verdict: &Verdict) -> Option<&'static str> {
-    match verdict {
-        Verdict::Modern => Some("modern"),
-        Verdict::Legacy => Some("legacy"),
-        Verdict::Died => Some("died"),
-        _ => None,
-    }
-}
-
-fn verdict_named(name: &str) -> Option<Verdict> {
-    match name {
-        "modern" => Some(Verdict::Modern),
-        "legacy" => Some(Verdict::Legacy),
-        "died" => Some(Verdict::Died),
-        _ => None,
-    }
 }

@@ -4,11 +4,18 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sanswire_std::Closer;
+use sanswire_std::host::Host;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
-static CLOSERS: Mutex<Vec<Closer>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+/// What is ended when a signal comes.
+enum Open {
+    Connection(Closer),
+    Host(Host),
+}
 
 /// From here on SIGINT, SIGTERM and SIGHUP end the program with 128 and their number, after its servers were
 /// stopped. A second one does not wait for that.
@@ -20,10 +27,13 @@ pub(crate) fn watch() {
                 exit(signal);
             }
             let ended = std::thread::Builder::new().name("signal".into()).spawn(move || {
-                let closers = std::mem::take(&mut *CLOSERS.lock().unwrap_or_else(PoisonError::into_inner));
+                let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
                 std::thread::scope(|scope| {
-                    for closer in &closers {
-                        scope.spawn(|| closer.close());
+                    for open in &open {
+                        scope.spawn(move || match open {
+                            Open::Connection(closer) => closer.close(),
+                            Open::Host(host) => drop(host.close()),
+                        });
                     }
                 });
                 exit(signal);
@@ -40,10 +50,19 @@ pub(crate) fn watch() {
 /// What is opened with this ends when a signal comes.
 pub(crate) fn closer() -> Closer {
     let closer = Closer::new();
-    CLOSERS.lock().unwrap_or_else(PoisonError::into_inner).push(closer.clone());
+    end_with_signal(Open::Connection(closer.clone()));
+    closer
+}
+
+/// A host that is closed when a signal comes.
+pub(crate) fn watch_host(host: &Host) {
+    end_with_signal(Open::Host(host.clone()));
+}
+
+fn end_with_signal(open: Open) {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).push(open);
     // A signal that came before would not find it.
     settle();
-    closer
 }
 
 /// If a signal came, the program is about to end: nothing more is to be said, and this never returns.

@@ -1,12 +1,15 @@
 //! What is shown while something takes its time: on a terminal only, and only once it takes longer than a moment.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sanswire::client::Progress;
+use sanswire::host::{Event, Warning};
+use sanswire_std::host::HostObserver;
 
 use crate::output::escape;
 
@@ -14,8 +17,14 @@ use crate::output::escape;
 const MOMENT: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(100);
 
-/// The one that is shown at present, to be put aside while a question is asked.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// What is shown at present, to be put aside while a question is asked.
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+#[derive(Clone)]
+enum Shown {
+    One(ProgressBar),
+    Many(MultiProgress),
+}
 
 /// A wait in progress; dropping it takes everything off the screen.
 pub(crate) struct Wait {
@@ -34,7 +43,7 @@ impl Wait {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style("{spinner} {msg} {elapsed}"));
         bar.set_message(escape::line(what).into_owned());
-        *slot = Some(bar.clone());
+        *slot = Some(Shown::One(bar.clone()));
         drop(slot);
         let (over, wait) = channel::<()>();
         let shown = bar.clone();
@@ -82,6 +91,66 @@ impl Drop for Wait {
     }
 }
 
+/// A line for each of several servers that start, until each was tried; dropping it takes everything off the screen.
+pub(crate) struct Waits {
+    bars: Option<MultiProgress>,
+    lines: BTreeMap<String, ProgressBar>,
+}
+
+impl Waits {
+    /// Begins to wait for these servers. Shows nothing where `show` is false, and inside of another wait.
+    pub(crate) fn begin<'a>(show: bool, servers: impl Iterator<Item = &'a str>) -> Self {
+        let mut slot = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !show || slot.is_some() {
+            return Self { bars: None, lines: BTreeMap::new() };
+        }
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        *slot = Some(Shown::Many(bars.clone()));
+        drop(slot);
+        let line = |server: &str| {
+            let bar = bars.add(ProgressBar::new_spinner());
+            bar.set_style(style("{spinner} {prefix} {msg} {elapsed}"));
+            bar.set_prefix(escape::line(server).into_owned());
+            bar.set_message("connecting");
+            bar.enable_steady_tick(TICK);
+            (server.to_owned(), bar)
+        };
+        let lines = servers.map(line).collect();
+        Self { bars: Some(bars), lines }
+    }
+
+    /// Who changes the lines.
+    pub(crate) fn observer(&self) -> impl HostObserver + 'static {
+        Lines(self.lines.clone())
+    }
+}
+
+struct Lines(BTreeMap<String, ProgressBar>);
+
+impl HostObserver for Lines {
+    fn event(&self, event: &Event) {
+        let (server, mark, said) = match event {
+            Event::Connected { server, tools, .. } => (server, "✓", format!("connected, {tools} tools")),
+            Event::Warning(Warning::ServerFailed { server, error }) => {
+                (server, "✗", format!("failed: {error}"))
+            }
+            _ => return,
+        };
+        let Some(line) = self.0.get(&**server) else { return };
+        line.set_style(style(&format!("{mark} {{prefix}} {{wide_msg}}")));
+        line.abandon_with_message(escape::line(&said).into_owned());
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let Some(bars) = self.bars.take() else { return };
+        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.lines.values().for_each(ProgressBar::finish_and_clear);
+        let _ = bars.clear();
+    }
+}
+
 /// Does something on the terminal that nothing may be drawn over.
 /// One after the other.
 pub(crate) fn aside<T>(ask: impl FnOnce() -> T) -> T {
@@ -89,7 +158,8 @@ pub(crate) fn aside<T>(ask: impl FnOnce() -> T) -> T {
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {
-        Some(bar) => bar.suspend(ask),
+        Some(Shown::One(bar)) => bar.suspend(ask),
+        Some(Shown::Many(bars)) => bars.suspend(ask),
         None => ask(),
     }
 }

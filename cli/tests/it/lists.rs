@@ -150,7 +150,10 @@ fn servers_shows_all_and_starts_only_when_asked() {
     assert!(shown.contains("https://example.com/mcp") && shown.contains("not supported yet"), "{shown}");
     assert!(!shown.contains("hunter22") && !shown.contains("u:p") && !shown.contains("key=k"), "{shown}");
     let json = home.run(&["servers", "--json", "--check", "fine"]).json();
-    assert_eq!((&json["servers"][0]["state"], &json["servers"][0]["tools"]), (&"works".into(), &1.into()));
+    assert_eq!(
+        (&json["servers"][0]["state"], &json["servers"][0]["offered"]),
+        (&"connected".into(), &1.into())
+    );
     let ran = home.run(&["servers", "--check", "web"]);
     assert_eq!(ran.status, 1);
     assert_eq!(home.run(&["servers", "nope"]).status, 5);

@@ -17,6 +17,7 @@ mod policy;
 mod pty;
 mod readme;
 mod secrets;
+mod servers;
 mod signals;
 mod strangers;
 mod trust;
