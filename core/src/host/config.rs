@@ -52,6 +52,8 @@ pub struct HostConfig {
     pub replay: Replay,
     /// How long calls may take.
     pub timeouts: CallTimeouts,
+    /// Whether a server whose calls run out of time is asked if it still answers.
+    pub probe: ProbeSettings,
     /// Bounds of one connection: those of its listings are kept by the host, the others by whoever opens it.
     pub limits: Limits,
     /// Servers that may be starting at once; others wait for their turn. Default: 8.
@@ -81,6 +83,7 @@ impl Default for HostConfig {
             refresh: Refresh::default(),
             replay: Replay::default(),
             timeouts: CallTimeouts::default(),
+            probe: ProbeSettings::default(),
             limits: Limits::default(),
             max_starting: 8,
             max_calls: 1024,
@@ -195,6 +198,25 @@ pub enum Replay {
     Never,
     /// Once, if nothing of it had begun to leave.
     UnsentOnly,
+}
+
+/// Whether a server whose calls run out of time is asked if it still answers.
+///
+/// A call that runs out of time says nothing of its connection. A server that is there but mute is never tried anew for
+/// that, and costs each call its whole time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProbeSettings {
+    /// After so many calls in a row that ran out of time, without anything heard in between. 0: never. The default.
+    pub after: u32,
+    /// How long the answer may take; if there is none, the connection counts as lost. Default: 5 s.
+    pub limit: Duration,
+}
+
+impl Default for ProbeSettings {
+    fn default() -> Self {
+        Self { after: 0, limit: Duration::from_secs(5) }
+    }
 }
 
 /// How long calls may take.

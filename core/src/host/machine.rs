@@ -164,7 +164,8 @@ impl Host {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.manager.handle_timeout(now);
         self.settle(now);
-        self.calls.handle_timeout(now);
+        self.calls.handle_timeout(&mut self.manager, now);
+        self.settle(now);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.

@@ -62,7 +62,9 @@ impl Calls {
         let named = (exposed, tool, definition);
         let mut open = Open::new((request.id, request.owner), named, arguments.as_ref(), limit);
         open.guard_refuses = request.guard_refuses;
-        open.nth_in_turn = self.turn.count(&open.tool, open.arguments_hash);
+        if self.policy.ask_on_repeat != 0 {
+            open.nth_in_turn = self.turn.count(&open.tool, open.arguments_hash);
+        }
         let call = self.table.new_handle();
         self.table.insert(call, open);
         self.consider(call, reach, now);

@@ -7,7 +7,7 @@ use super::{Calls, Reach};
 use crate::client::{Outcome, Progress};
 use crate::error::ApiError;
 use crate::host::event::{
-    CallEnd, CallHandle, CallOutcome, Effect, Event, ProtocolFault, RequestKey, ToolResult,
+    CallEnd, CallHandle, CallOutcome, ClientHandle, Effect, Event, ProtocolFault, RequestKey, ToolResult,
 };
 use crate::host::results::present;
 use crate::jsonrpc::RawJson;
@@ -24,9 +24,20 @@ impl Calls {
         now: Instant,
     ) {
         let now = self.clock.advance(now);
+        if self.handle_probe(call, &outcome, reach, now) {
+            return;
+        }
         let Some(open) = self.table.get(call) else { return };
         let State::Sent { client, first } = open.state else { return };
         let limit = open.limit;
+        match &outcome {
+            Ok(Outcome::TimedOut { .. }) => {
+                let server = open.tool.server.clone();
+                self.was_mute(&server, client, now);
+            }
+            Ok(Outcome::Cancelled | Outcome::Lost { .. }) | Err(_) => {}
+            Ok(_) => self.probes.answers(&open.tool.server),
+        }
         let fault = match outcome {
             Ok(Outcome::Complete(raw)) => return self.complete(call, raw, now),
             Ok(Outcome::InputRequired(input)) => return self.park(call, input, now),
@@ -72,7 +83,9 @@ impl Calls {
 
     pub(in crate::host) fn handle_progress(&mut self, call: CallHandle, progress: Progress, now: Instant) {
         self.clock.advance(now);
-        if self.table.get(call).is_some_and(|open| matches!(open.state, State::Sent { .. })) {
+        let sent = self.table.get(call).filter(|open| matches!(open.state, State::Sent { .. }));
+        if let Some(open) = sent {
+            self.probes.answers(&open.tool.server);
             self.out.progress(call, progress);
         }
     }
@@ -91,7 +104,15 @@ impl Calls {
     pub(super) fn time_out(&mut self, call: CallHandle, now: Instant) {
         let Some(open) = self.table.get(call) else { return };
         let limit = if matches!(open.state, State::Parked { .. }) { self.park } else { open.limit };
+        let sent = if let State::Sent { client, .. } = open.state {
+            Some((open.tool.server.clone(), client))
+        } else {
+            None
+        };
         self.abandon(call);
+        if let Some((server, client)) = sent {
+            self.was_mute(&server, client, now);
+        }
         self.finish(call, CallOutcome::TimedOut(limit), now);
     }
 
@@ -104,12 +125,17 @@ impl Calls {
             }
             Some(State::Sent { client, .. }) => {
                 let client = *client;
-                if !self.out.take_back(call) {
-                    self.out.effect(Effect::Cancel { key: RequestKey::Call(call), client });
-                }
+                self.give_up(call, client);
             }
             Some(State::Parked { .. }) => self.out.forget_input(call),
             Some(State::Deciding | State::Waiting(_)) | None => {}
+        }
+    }
+
+    /// A request's outcome matters no more.
+    pub(super) fn give_up(&mut self, request: CallHandle, client: ClientHandle) {
+        if !self.out.take_back(request) {
+            self.out.effect(Effect::Cancel { key: RequestKey::Call(request), client });
         }
     }
 
@@ -125,6 +151,7 @@ impl Calls {
     /// Every open call ends as cancelled; none is accepted any more.
     pub(in crate::host) fn close(&mut self, now: Instant) {
         self.closed = true;
+        self.drop_probes();
         for call in self.table.handles() {
             self.cancel(call, now);
         }

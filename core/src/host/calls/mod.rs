@@ -13,12 +13,14 @@
 //! - [`send`]: a released call finds its server, within its own time.
 //! - [`finish`]: outcomes, and every other end.
 //! - [`own`]: the tools of the host's own.
+//! - [`probe`]: servers that answer nothing any more.
 
 mod ask;
 mod begin;
 mod finish;
 mod out;
 mod own;
+mod probe;
 mod reach;
 mod request;
 mod send;
@@ -34,6 +36,7 @@ use core::time::Duration;
 
 use self::ask::Asked;
 use self::out::Out;
+use self::probe::Probes;
 pub(super) use self::reach::{Reach, Way};
 pub use self::request::{CallRefused, CallRequest, Target};
 use self::table::Table;
@@ -73,6 +76,7 @@ pub(super) struct Calls {
     approvals: Approvals,
     questions: BTreeMap<ApprovalHandle, Asked>,
     pages: Pages,
+    probes: Probes,
     table: Table,
     out: Out,
 }
@@ -118,6 +122,7 @@ impl Calls {
             approvals: Approvals::new(config.approvals.clone())?,
             questions: BTreeMap::new(),
             pages: Pages::new(config.pages.clone())?,
+            probes: Probes::new(config.probe.clone())?,
             table: Table::default(),
             out: Out::default(),
         })
@@ -164,9 +169,10 @@ impl Calls {
         self.pages.page(owner, handle, offset, now)
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, reach: &mut impl Reach, now: Instant) {
         let now = self.clock.advance(now);
         self.expire_questions(now);
+        self.expire_probes(reach, now);
         while let Some(call) = self.table.due(now) {
             self.time_out(call, now);
         }
@@ -174,8 +180,8 @@ impl Calls {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        let calls = earliest(self.table.next_deadline(), self.approvals.poll_timeout());
-        earliest(calls, self.pages.poll_timeout())
+        let calls = earliest(self.table.next_deadline(), self.probes.next_deadline());
+        earliest(earliest(calls, self.approvals.poll_timeout()), self.pages.poll_timeout())
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {

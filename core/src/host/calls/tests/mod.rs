@@ -6,6 +6,7 @@ mod ends;
 mod model;
 mod own;
 mod policy;
+mod probe;
 mod sending;
 mod waist;
 
@@ -91,6 +92,8 @@ struct World {
     servers: Servers,
     now: u64,
     sent: Vec<Sent>,
+    /// Whether servers still answer was asked.
+    probes: Vec<(CallHandle, ClientHandle, Method)>,
     /// Those that were given up.
     cancelled: Vec<CallHandle>,
     asked: Vec<ApprovalRequest>,
@@ -138,6 +141,7 @@ impl World {
             servers,
             now: 0,
             sent: vec![],
+            probes: vec![],
             cancelled: vec![],
             asked: vec![],
             ended: vec![],
@@ -227,6 +231,7 @@ impl World {
     /// The outcome of a call's request. The request need not be there any more.
     fn outcome(&mut self, call: CallHandle, outcome: Result<Outcome, ApiError>) {
         self.sent.retain(|sent| sent.call != call);
+        self.probes.retain(|(probe, ..)| *probe != call);
         self.calls.handle_outcome(call, outcome, &mut self.servers, at(self.now));
         self.drain();
     }
@@ -237,7 +242,7 @@ impl World {
 
     fn pass(&mut self, millis: u64) {
         self.now += millis;
-        self.calls.handle_timeout(at(self.now));
+        self.calls.handle_timeout(&mut self.servers, at(self.now));
         self.drain();
     }
 
@@ -245,6 +250,9 @@ impl World {
     fn drain(&mut self) {
         while let Some(effect) = self.calls.poll_effect() {
             match effect {
+                Effect::Request { key: RequestKey::Call(call), client, method, params: None, .. } => {
+                    self.probes.push((call, client, method));
+                }
                 Effect::Request { key: RequestKey::Call(call), client, method, params, options } => {
                     assert_eq!(method, Method::ToolsCall);
                     assert!(self.sent.iter().all(|sent| sent.call != call), "{call:?} is made twice at once");
@@ -256,7 +264,12 @@ impl World {
                 }
                 Effect::Cancel { key: RequestKey::Call(call), client } => {
                     let sent = self.sent.iter().position(|sent| (sent.call, sent.client) == (call, client));
-                    self.sent.remove(sent.expect("what is given up was made"));
+                    let probe = self.probes.iter().position(|(probe, of, _)| (*probe, *of) == (call, client));
+                    match (sent, probe) {
+                        (Some(sent), None) => drop(self.sent.remove(sent)),
+                        (None, Some(probe)) => drop(self.probes.remove(probe)),
+                        _ => panic!("what is given up was made"),
+                    }
                     self.cancelled.push(call);
                 }
                 other => panic!("{other:?}"),
