@@ -40,7 +40,8 @@ enum Op {
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let nth = || 0..8usize;
+    // Mostly the latest ones, and now and then some that are long over.
+    let nth = || prop_oneof![3 => 0..2usize, 1 => 2..8usize];
     let op = prop_oneof![
         8 => (0..4usize, 0..4usize, any::<bool>())
             .prop_map(|(tool, arguments, owner)| Op::Begin { tool, arguments, owner }),
@@ -50,7 +51,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => nth().prop_map(Op::Resume),
         3 => (any::<bool>(), 0..3usize).prop_map(|(s, road)| Op::Road(s, road)),
         3 => any::<bool>().prop_map(Op::Settle),
-        2 => (any::<bool>(), 0..3usize).prop_map(|(s, tools)| Op::Offer(s, tools)),
+        3 => (any::<bool>(), 0..3usize).prop_map(|(s, tools)| Op::Offer(s, tools)),
         1 => any::<bool>().prop_map(Op::Plan),
         1 => prop::bool::weighted(0.8).prop_map(Op::Approver),
         1 => prop::bool::weighted(0.2).prop_map(Op::Skip),
@@ -58,7 +59,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Turn),
         3 => (1..40_000u64).prop_map(Op::Pass),
     ];
-    prop::collection::vec(op, 0..80)
+    prop::collection::vec(op, 0..60)
 }
 
 /// Where a call stands, seen from inside.
@@ -114,10 +115,10 @@ impl Model {
     }
 
     /// All that can be seen of the calls.
-    fn seen(&self) -> String {
-        let stands: Vec<_> = self.known.keys().map(|call| self.stand(*call)).collect();
+    fn seen(&self) -> (Vec<Stand>, [usize; 5]) {
         let World { sent, ends, asked, ended, cancelled, .. } = &self.world;
-        format!("{stands:?} {sent:?} {} {} {ended:?} {cancelled:?}", ends.len(), asked.len())
+        let stands = self.known.keys().map(|call| self.stand(*call)).collect();
+        (stands, [sent.len(), ends.len(), asked.len(), ended.len(), cancelled.len()])
     }
 
     fn run(&mut self, op: &Op) {
@@ -189,7 +190,12 @@ impl Model {
                 world.calls.resume(call, answers, &mut world.servers, at(world.now));
                 world.drain();
             }
-            Op::Road(s, road) => world.road(server(s), ROADS[road]),
+            Op::Road(s, road) => {
+                world.road(server(s), ROADS[road]);
+                if ROADS[road] != Road::Pending {
+                    world.settled(server(s));
+                }
+            }
             Op::Settle(s) => world.settled(server(s)),
             Op::Offer(s, tools) => {
                 let listed = [
@@ -243,12 +249,18 @@ impl Model {
                         answered.filter(|(to, _)| *to == question).expect("nobody answered that");
                     assert!(matches!(answer, Answer::AllowOnce | Answer::AlwaysAllow), "{call:?} {op:?}");
                     if !matches!(now, Stand::Asked(_)) {
-                        let passed = passed.entry(question).or_default();
-                        *passed += 1;
-                        assert!(*passed == 1 || answer == Answer::AlwaysAllow, "{question:?} let two pass");
+                        // What was allowed for longer meanwhile lets any number pass.
+                        let tool = Provenance::new(known.tool.0, known.tool.1);
+                        let (granted, present) =
+                            (self.world.calls.grants().definition(&tool), self.present(known.tool));
                         let asked = self.world.asked.iter().find(|asked| asked.handle == question);
-                        let asked_as = asked.map(|asked| asked.definition);
-                        assert_eq!(asked_as, self.present(known.tool), "{question:?} was about another tool");
+                        if granted != present {
+                            let passed = passed.entry(question).or_default();
+                            *passed += 1;
+                            assert!(*passed == 1, "{question:?} let two pass");
+                            let asked_as = asked.map(|asked| asked.definition);
+                            assert_eq!(asked_as, present, "{question:?} was about another tool");
+                        }
                     }
                 }
                 (Stand::Through, Stand::Asked(_)) => {
