@@ -174,7 +174,7 @@ fn what_every_modern_request_needs_is_asked_for() {
 
 #[test]
 fn methods_of_one_era_are_unknown_in_the_other() {
-    // P-443 H-175
+    // P-443 P-485 H-175
     let mut rig = Rig::legacy(config(), "2025-11-25");
     for method in [
         "initialize",
