@@ -5,7 +5,7 @@ use std::time::Duration;
 use sanswire::client::{Config, PeerRequestHandle};
 use sanswire::error::ApiError;
 use sanswire::host::link::Status;
-use sanswire::host::{ClientHandle, Fleet, FleetEvent, Opening};
+use sanswire::host::{CallOutcome, ClientHandle, Fleet, FleetEvent, Opening, ProtocolFault};
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::{Instant, client};
 use sanswire_tests::client::json;
@@ -96,6 +96,35 @@ fn a_connection_that_cannot_be_set_up_counts_as_failed() {
     let state = fleet.host().state("s").unwrap();
     assert_eq!((state.status, state.error.unwrap()), (Status::Failed, error.to_string()));
     assert!(fleet.host().is_started());
+}
+
+#[test]
+fn a_call_that_cannot_be_sent_ends_at_once() {
+    let mut world = World::new(host_config(&["s"]), vec![("s", runs(legacy_fixture))]);
+    world.config.limits.max_in_flight = 1;
+    world.config.limits.max_message_bytes = 8192;
+    world.until("started", |world| world.fleet.host().is_started());
+    let slow = world.call("mcp__s__sleep", r#"{"ms":5000}"#);
+    world.wait_ms(10);
+    let before = world.elapsed_ms();
+    let second = world.call("mcp__s__echo", "{}");
+    let end = world.end(second);
+    assert!(
+        matches!(
+            &end,
+            CallOutcome::ProtocolError(ProtocolFault::NotSent(ApiError::TooManyInFlight { limit: 1 }))
+        ),
+        "{end:?}"
+    );
+    assert_eq!(world.elapsed_ms(), before);
+    assert_eq!(world.complete(slow), "slept 5000 ms");
+    let long = world.call("mcp__s__echo", &json!({"text": "x".repeat(9000)}).to_string());
+    let end = world.end(long);
+    assert!(
+        matches!(&end, CallOutcome::ProtocolError(ProtocolFault::NotSent(ApiError::TooLarge { .. }))),
+        "{end:?}"
+    );
+    assert_eq!((world.status("s"), world.received("s", "tools/call").len()), (Status::Connected, 1));
 }
 
 /// Requests of servers that wait for an answer.

@@ -48,7 +48,10 @@ fn one_death_is_one_new_start_and_nothing_is_made_twice() {
         assert_eq!(world.statuses("s"), [Connected, Reconnecting, Connected]);
         let opened = |run: usize| {
             let methods = world.runs[run].peer.server.methods();
-            methods.into_iter().filter(|it| ["initialize", "server/discover"].contains(it)).collect::<Vec<_>>()
+            methods
+                .into_iter()
+                .filter(|it| ["initialize", "server/discover"].contains(it))
+                .collect::<Vec<_>>()
         };
         let (before, again) = (opened(0), opened(1));
         assert_eq!(before[0], "server/discover", "nothing was known of it");
