@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use sanswire::host::Event;
@@ -22,6 +23,8 @@ pub(super) struct Observed {
     lost: u64,
     /// One is being told.
     telling: bool,
+    /// Who tells.
+    thread: Option<ThreadId>,
 }
 
 impl Observed {
@@ -34,7 +37,7 @@ impl Observed {
     }
 
     fn is_done(&self) -> bool {
-        self.events.is_empty() && !self.telling
+        self.events.is_empty() && !self.telling || self.thread == Some(std::thread::current().id())
     }
 }
 
@@ -44,6 +47,7 @@ pub(super) fn run(host: &Arc<Shared>, observer: &Arc<dyn HostObserver>) {
     loop {
         let over = state.closed.is_some();
         let Some(observed) = &mut state.observed else { return };
+        observed.thread = Some(std::thread::current().id());
         let lost = std::mem::take(&mut observed.lost);
         let event = observed.events.pop_front();
         observed.telling = event.is_some();
@@ -67,7 +71,7 @@ pub(super) fn run(host: &Arc<Shared>, observer: &Arc<dyn HostObserver>) {
 }
 
 impl Shared {
-    /// Waits for the last events to be told, not for long: the observer itself may be who closes.
+    /// Waits for the last events to be told, not for long, and not if it is the observer who closes.
     pub(super) fn finish_observing(&self) {
         let until = self.clock.later(PATIENCE);
         let mut state = self.lock();

@@ -22,6 +22,7 @@ mod host_calls;
 mod host_common;
 mod host_reconnect;
 mod host_servers;
+mod host_soak;
 mod hosted;
 mod hostile;
 mod input;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
                 host_calls::trials(),
                 host_reconnect::trials(),
                 host_servers::trials(),
+                host_soak::trials(),
                 hostile::trials(),
                 input::trials(),
                 listening::trials(),
