@@ -36,8 +36,15 @@ pub(crate) fn allowed() -> ServerConfig {
     config
 }
 
+/// With more time for calls than any test has.
+pub(crate) fn config() -> HostConfig {
+    let mut config = HostConfig::default();
+    config.timeouts.default = LONG * 3;
+    config
+}
+
 pub(crate) fn builder() -> HostBuilder {
-    Host::builder(HostConfig::default())
+    Host::builder(config())
 }
 
 /// A host of one server called `it` whose calls pass, once it can be called.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use sanswire_std::host::{CallOutcome, Event, Host, HostConfig};
+use sanswire_std::host::{CallOutcome, Event, Host};
 use sanswire_std::sanswire::host::RefreshMode;
 use sanswire_std::sanswire::host::link::Status;
 
 use crate::common::{LONG, eventually, kill, runs, trials, within};
 use crate::host_common::{
-    Seen, allowed, builder, call, ended, host, launch, pid, request, status, text, until,
+    Seen, allowed, builder, call, config, ended, host, launch, pid, request, status, text, until,
 };
 use crate::hosted::Record;
 
@@ -195,7 +195,7 @@ fn h_207_a_changed_listing_is_offered_at_the_next_turn() {
 
 fn h_207_a_changed_listing_of_a_modern_server_is_offered_at_once_if_so_set() {
     // H-207
-    let mut config = HostConfig::default();
+    let mut config = config();
     config.refresh.mode = RefreshMode::Live;
     let record = Record::new();
     let host =
