@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sanswire::host::link::Status;
 use sanswire::host::{Mask, ServerState};
 use sanswire::mcp::Era;
 use sanswire_std::host::{Host, Launch};
@@ -10,7 +11,7 @@ use sanswire_std::host::{Host, Launch};
 use crate::config::Configuration;
 use crate::connection::{Connection, not_legacy, verdict_name};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, status};
 use crate::options::EraChoice;
 use crate::server::{Means, Server};
 use crate::signals;
@@ -82,6 +83,18 @@ impl<'a> Hosted<'a> {
             _ => state.error.clone(),
         };
         Some((state, wrong))
+    }
+
+    /// Why a server cannot be used, if it cannot.
+    pub(crate) fn failure(&self, name: &str) -> Option<Failure> {
+        let fails = |message: String| {
+            Failure::new(status::UNREACHABLE, "not_ready", format!("{name}: {message}")).of(name)
+        };
+        let Some((state, wrong)) = self.state(name) else { return Some(fails("it is not known".into())) };
+        if state.status != Status::Connected {
+            return Some(fails(wrong.unwrap_or_else(|| state.status.to_string())));
+        }
+        wrong.map(fails)
     }
 
     /// How long a server took until it was ready.

@@ -145,10 +145,18 @@ pub(crate) enum Verb {
         #[arg(long)]
         check: bool,
     },
+    /// Forget how servers were spoken to, start them anew, and say what each is and offers
+    Reconnect {
+        /// These; without any, all in your own file
+        names: Vec<String>,
+    },
     /// List tools
     Tools {
         /// Of these servers; without any, of all in your own file
         servers: Vec<String>,
+        /// What a model would be told of all of them together: under which names, one by one or not
+        #[arg(long, conflicts_with_all = ["tcp", "unix", "command"])]
+        exposed: bool,
         #[command(flatten)]
         reach: Reach,
     },

@@ -133,6 +133,19 @@ pub(crate) fn select(
         return Ok((vec![(server.name.clone(), Ok(server))], true));
     }
     let configuration = context.configuration()?;
+    let entries = named(context, &configuration, names)?;
+    let found = entries.into_iter().map(|entry| (entry.name.clone(), Server::of_entry(context, entry)));
+    let found: Selected = found.collect();
+    let single = !names.is_empty() && found.len() == 1;
+    Ok((found, single))
+}
+
+/// The entries of these names, each once; without any, all of our own files.
+pub(crate) fn named<'c>(
+    context: &Context,
+    configuration: &'c Configuration,
+    names: &[String],
+) -> Result<Vec<&'c Entry>, Failure> {
     let entries: Vec<&Entry> = if names.is_empty() {
         configuration.own().collect()
     } else {
@@ -143,7 +156,7 @@ pub(crate) fn select(
             }
         }
         once.into_iter()
-            .map(|name| configuration.find(name).ok_or_else(|| unknown(context, &configuration, name)))
+            .map(|name| configuration.find(name).ok_or_else(|| unknown(context, configuration, name)))
             .collect::<Result<_, _>>()?
     };
     if entries.is_empty() && context.common.no_mcp {
@@ -156,8 +169,5 @@ pub(crate) fn select(
                  sanswire import",
             ));
     }
-    let found = entries.into_iter().map(|entry| (entry.name.clone(), Server::of_entry(context, entry)));
-    let found: Selected = found.collect();
-    let single = !names.is_empty() && found.len() == 1;
-    Ok((found, single))
+    Ok(entries)
 }

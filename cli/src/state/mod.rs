@@ -111,6 +111,14 @@ impl State {
     pub(crate) fn set_verdict(&self, key: &str, verdict: &str) {
         let _ = self.change(|locked| locked.write(VERDICTS, key, &format!("{verdict}\n")));
     }
+
+    /// Forgets how a server is spoken to: it is found out again.
+    pub(crate) fn forget_verdict(&self, key: &str) {
+        let _ = self.change(|locked| {
+            locked.remove(VERDICTS, key);
+            Ok(())
+        });
+    }
 }
 
 /// A new file that nobody but the user reads.

@@ -4,6 +4,7 @@ mod add;
 mod call;
 mod complete;
 mod doctor;
+mod exposed;
 mod import;
 mod inspect;
 mod limits;
@@ -17,6 +18,7 @@ mod tools;
 
 use sanswire::client::Peer;
 use saved::Change;
+use servers::Start;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -28,8 +30,11 @@ use crate::trace::TraceFile;
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let context = &Context::new(cli.common)?;
     let done = match cli.verb {
-        Verb::Servers { names, check } => servers::run(context, &names, check),
-        Verb::Tools { servers, reach } => tools::run(context, &servers, &reach),
+        Verb::Servers { names, check: false } => servers::run(context, &names, Start::None),
+        Verb::Servers { names, check: true } => servers::run(context, &names, Start::AsKnown),
+        Verb::Reconnect { names } => servers::run(context, &names, Start::Anew),
+        Verb::Tools { servers, exposed: true, .. } => exposed::run(context, &servers),
+        Verb::Tools { servers, exposed: false, reach } => tools::run(context, &servers, &reach),
         Verb::Inspect { target, reach } => inspect::run(context, &target, &reach),
         Verb::Call { words, args, out, yes, reach } => {
             call::run(context, &words, args.as_deref(), out.as_deref(), yes, &reach)

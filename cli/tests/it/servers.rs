@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::home::Home;
+use crate::pty::Terminal;
 
 /// Five servers that work in one way or another, and four that do not. Each writes the number of its process down.
 fn many(home: &Home) {
@@ -104,4 +105,65 @@ fn the_summary_counts_what_is_in_use_and_gaps_have_a_cause() {
     let none = Home::new();
     none.configure("{}");
     assert!(!none.run(&["servers", "--check"]).stdout.contains("connected"));
+}
+
+#[test]
+fn what_a_model_is_told_has_final_names_and_its_size() {
+    // H-014, H-145
+    let home = Home::new();
+    many(&home);
+    let words = ["tools", "--exposed", "one", "dots", "filtered", "denied", "missing"];
+    let ran = home.run(&[&words[..], &["--json"]].concat());
+    assert_eq!(ran.status, 4);
+    assert!(ran.stderr.contains("no-such-program-at-all"), "{ran:?}");
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> =
+        json.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let all = ["mcp__dots__a_b__5e1255fb", "mcp__dots__c", "mcp__filtered__a_b__d31fc03a", "mcp__one__t"];
+    assert_eq!(names[..4], all, "{names:?}");
+    let ran = home.run(&words);
+    assert!(ran.stdout.contains("4 of 4 tools told one by one"), "{ran:?}");
+    home.write(
+        "config/sanswire/config.json",
+        &home.read("config/sanswire/config.json").replacen('{', r#"{"sanswire":{"exposure":"lazy"},"#, 1),
+    );
+    let ran = home.run(&words);
+    assert!(ran.stdout.contains("mcp_call\n") && !ran.stdout.contains("mcp__one__t"), "{ran:?}");
+    assert!(ran.stdout.contains("0 of 4 tools told one by one"), "{ran:?}");
+}
+
+#[test]
+fn a_server_that_is_reconnected_is_found_out_anew_and_no_other_is_touched() {
+    // H-214
+    let home = Home::new();
+    many(&home);
+    let probes = || home.read("work/t.jsonl").matches("server/discover").count();
+    let trace = ["--trace", "t.jsonl"];
+    home.run(&[&["tools", "one"], &trace[..]].concat()).ok();
+    assert_eq!(probes(), 1);
+    home.run(&[&["tools", "one"], &trace[..]].concat()).ok();
+    assert_eq!(probes(), 0, "it is known to be of the older kind");
+    let shown = home.run(&[&["reconnect", "one"], &trace[..]].concat()).ok();
+    assert_eq!(probes(), 1);
+    assert!(shown.contains("connected, 1 tool") && !shown.contains("dots"), "{shown}");
+    none_is_left(&home, 3);
+}
+
+#[test]
+fn while_servers_start_a_terminal_shows_each_and_a_signal_ends_all() {
+    // H-216
+    let home = Home::new();
+    many(&home);
+    let mut terminal = Terminal::start(&home, &["servers", "--check", "one", "hang"], &[("TERM", "xterm")]);
+    terminal.expect("hang connecting");
+    terminal.expect("✓ one connected, 1 tools");
+    let (status, shown) = terminal.wait();
+    assert_eq!(status, 4);
+    assert!(shown.contains("1 of 2 connected, 1 tool"), "{shown}");
+    none_is_left(&home, 2);
+    let mut terminal = Terminal::start(&home, &["servers", "--check", "one", "hang"], &[("TERM", "xterm")]);
+    terminal.expect("✓ one connected");
+    terminal.send("\u{3}");
+    assert_eq!(terminal.wait().0, 130);
+    none_is_left(&home, 4);
 }

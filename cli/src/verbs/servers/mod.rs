@@ -16,8 +16,20 @@ use crate::target::unknown;
 use crate::words::check_name;
 use check::{Checked, Row};
 
+/// Whether servers are started to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// None is.
+    None,
+    /// With what is remembered of them.
+    AsKnown,
+    /// As if they were new.
+    Anew,
+}
+
 /// Shows the servers.
-pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8, Failure> {
+pub(super) fn run(context: &Context, names: &[String], start: Start) -> Result<u8, Failure> {
+    let check = start != Start::None;
     let configuration = context.configuration()?;
     if let Some(name) = names.iter().find(|name| configuration.find(name).is_none()) {
         return Err(unknown(context, &configuration, name));
@@ -34,7 +46,7 @@ pub(super) fn run(context: &Context, names: &[String], check: bool) -> Result<u8
         .into_iter()
         .map(|entry| (entry, starts(entry).then(|| Server::of_entry(context, entry))))
         .collect();
-    let rows = checked(context, &configuration, meant)?;
+    let rows = checked(context, &configuration, meant, start)?;
     if context.common.json {
         json_document(&object(|w| {
             w.array("servers", |w| {
@@ -62,6 +74,7 @@ fn checked<'e>(
     context: &Context,
     configuration: &Configuration,
     meant: Vec<(&'e Entry, Option<Result<Server, Failure>>)>,
+    start: Start,
 ) -> Result<Vec<Row<'e>>, Failure> {
     let mut servers = Vec::new();
     let mut rows = Vec::new();
@@ -70,6 +83,9 @@ fn checked<'e>(
             None => Some(Checked::No),
             Some(Err(failure)) => Some(Checked::Fails(failure)),
             Some(Ok(server)) => {
+                if start == Start::Anew {
+                    context.state.forget_verdict(&server.key);
+                }
                 servers.push(server);
                 None
             }
