@@ -26,7 +26,7 @@ impl Mask {
             add_spellings(&mut all, &secret);
         }
         // Longest first, so that what contains another one goes whole.
-        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         Self(all)
     }

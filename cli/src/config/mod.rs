@@ -60,7 +60,12 @@ impl Places {
         let home = path_variable("HOME").or_else(|| path_variable("USERPROFILE"));
         let config_home =
             path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let named = |name: &&'static str| Some((*name, path_variable(name)?));
+        let mut named = BTreeMap::new();
+        for name in dialects::NAMED {
+            if let Some(path) = path_variable(name) {
+                named.insert(name, path);
+            }
+        }
         Self {
             directory: std::env::current_dir().unwrap_or_default(),
             home,
@@ -73,7 +78,7 @@ impl Places {
             } else {
                 System::Other
             },
-            named: dialects::NAMED.iter().filter_map(named).collect(),
+            named,
         }
     }
 }
@@ -144,7 +149,9 @@ impl Configuration {
     /// files say for all. The files of other programs let nothing through.
     pub(crate) fn policy(&self) -> Policy {
         let mut policy = Policy::default();
-        policy.servers = self.entries.iter().map(|entry| (entry.name.clone(), entry.access.policy)).collect();
+        for entry in &self.entries {
+            policy.servers.insert(entry.name.clone(), entry.access.policy);
+        }
         policy.rules = self.settings.rules.clone();
         policy.never_trust_annotations = self.settings.never_trust_annotations;
         policy.plan_mode_honours_grants =

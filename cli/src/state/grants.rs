@@ -134,7 +134,7 @@ impl State {
             .filter_map(|name| self.get(GRANTS, name, Grant::read))
             .filter(Grant::is_live)
             .collect();
-        all.sort_by(|a, b| a.tool.cmp(&b.tool));
+        all.sort_unstable_by(|a, b| a.tool.cmp(&b.tool));
         all
     }
 

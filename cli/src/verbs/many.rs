@@ -55,16 +55,20 @@ pub(super) fn ask<T: Send>(
 
 /// Does the same with everything, a few at a time; the results stand in the order of the things.
 pub(super) fn beside<A: Send, B: Send>(things: Vec<A>, work: impl Fn(A) -> B + Sync) -> Vec<B> {
+    let mut done: Vec<Option<B>> = things.iter().map(|_| None).collect();
     let threads = things.len().min(AT_ONCE);
     let queue = Mutex::new(things.into_iter().enumerate());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let mut done: Vec<(usize, B)> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let worker = || std::iter::from_fn(next).map(|(n, thing)| (n, work(thing))).collect::<Vec<_>>();
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+        for (n, result) in workers.into_iter().filter_map(|worker| worker.join().ok()).flatten() {
+            if let Some(place) = done.get_mut(n) {
+                *place = Some(result);
+            }
+        }
     });
-    done.sort_by_key(|(n, _)| *n);
-    done.into_iter().map(|(_, result)| result).collect()
+    done.into_iter().flatten().collect()
 }
 
 impl<T> Answers<T> {
