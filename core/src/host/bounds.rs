@@ -40,8 +40,7 @@ impl HostConfig {
     /// | the tools of one listing as they are offered: schemas and descriptions by [`definitions`](Self::definitions), but no more than a listing can hold | twice a server: offered, and staged; once more while one is judged |
     /// | the pages of one listing: `max_list_bytes`, and one message over | [`max_starting`](Self::max_starting) that start and as many that are read anew |
     /// | an introduction and an error: 64 KiB and 2 KiB, in copies | a server |
-    /// | arguments of calls: [`max_call_bytes`](Self::max_call_bytes) | twice: kept, and on their way |
-    /// | what a server asks before it goes on: one message | [`max_calls`](Self::max_calls) |
+    /// | arguments of calls, and what servers ask before they go on: [`max_call_bytes`](Self::max_call_bytes) | twice each: kept, and on their way |
     /// | questions, kept rests | [`approvals`](Self::approvals), [`pages`](Self::pages) |
     /// | a result that is made fit to be shown | one |
     ///
@@ -69,10 +68,9 @@ impl HostConfig {
         let tables = servers.saturating_mul(named).saturating_mul(2);
         let read = servers.min(self.max_starting.saturating_mul(2)).saturating_mul(listing);
 
-        let call = ENTRY.saturating_add(message);
         let calls = sum(&[
-            self.max_calls.saturating_mul(call),
-            self.max_call_bytes.saturating_mul(2),
+            self.max_calls.saturating_mul(ENTRY),
+            self.max_call_bytes.saturating_mul(4),
             self.approvals.max_bytes.saturating_mul(2),
             self.approvals.max_open.saturating_mul(ENTRY),
             self.pages.store_bytes,

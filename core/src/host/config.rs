@@ -60,7 +60,7 @@ pub struct HostConfig {
     pub max_starting: usize,
     /// Calls that may be open at once. Default: 1,024.
     pub max_calls: usize,
-    /// Bytes of arguments that open calls may hold in all. Default: 32 MiB.
+    /// Bytes of arguments that open calls may hold in all, and as many of what their servers ask first. Default: 32 MiB.
     pub max_call_bytes: usize,
     /// Secrets to be kept out of what is shown.
     pub mask: Mask,

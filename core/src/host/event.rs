@@ -326,6 +326,11 @@ pub enum ProtocolFault {
         /// The limit.
         limit: usize,
     },
+    /// It asks for input, and with it open calls would hold more bytes of that than they may.
+    InputTooLarge {
+        /// The limit: [`HostConfig::max_call_bytes`](super::HostConfig::max_call_bytes).
+        limit: usize,
+    },
     /// The request was refused over HTTP.
     Refused(HttpRefusal),
     /// Other credentials are wanted.

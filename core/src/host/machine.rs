@@ -298,3 +298,6 @@ impl Host {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

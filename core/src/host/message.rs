@@ -67,6 +67,12 @@ impl fmt::Display for ProtocolFault {
             Self::TooLarge { len, limit } => {
                 write!(f, "the server's answer has {len} bytes, the limit is {limit} (max_message_bytes)")
             }
+            Self::InputTooLarge { limit } => {
+                write!(
+                    f,
+                    "the server asks for input: open calls may hold {limit} bytes of that (max_call_bytes)"
+                )
+            }
             Self::Refused(refusal) => {
                 write!(f, "the server refused the request: HTTP status {}", refusal.status)
             }

@@ -74,6 +74,11 @@ impl Calls {
 
     /// The server asks something first. The call's time stands still, but nobody is waited for without end.
     fn park(&mut self, call: CallHandle, input: Box<crate::client::InputRequired>, now: Instant) {
+        let limit = self.max_call_bytes;
+        if self.table.input_bytes().saturating_add(input.retained_len()) > limit {
+            let fault = ProtocolFault::InputTooLarge { limit };
+            return self.finish(call, CallOutcome::ProtocolError(fault), now);
+        }
         let Some(open) = self.table.get_mut(call) else { return };
         let left = open.deadline().map_or(open.limit, |deadline| deadline.saturating_since(now));
         open.state = State::Parked { input: input.clone(), left };

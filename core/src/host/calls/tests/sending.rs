@@ -230,6 +230,25 @@ fn a_call_whose_server_asks_something_stands_still_until_it_is_answered() {
 }
 
 #[test]
+fn what_servers_ask_first_is_held_within_a_bound() {
+    // One that is held, as a copy, and one that comes.
+    let two = input(1).clone().retained_len() + input(1).retained_len();
+    let mut world = World::open(|config| config.max_call_bytes = two);
+    let calls = [0, 1, 2].map(|n| world.call("s/t", &format!(r#"{{"n":{n}}}"#)));
+    for call in calls {
+        world.outcome(call, Ok(Outcome::InputRequired(Box::new(input(1)))));
+    }
+    let told = world.told(calls[2]);
+    assert_eq!(told.0, "protocol_error");
+    assert!(told.1.contains("max_call_bytes"), "{told:?}");
+    assert!(world.is_open(calls[0]) && world.is_open(calls[1]));
+    // There is room again when one goes on.
+    assert!(world.resume(calls[0]));
+    world.outcome(calls[0], Ok(Outcome::InputRequired(Box::new(input(2)))));
+    assert!(world.is_open(calls[0]));
+}
+
+#[test]
 fn a_call_that_is_never_resumed_ends_and_later_rounds_are_not_made_again() {
     let mut world = World::open(|config| config.replay = Replay::UnsentOnly);
     let call = world.call("s/t", "{}");
