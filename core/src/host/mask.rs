@@ -128,11 +128,27 @@ const fn unfit_in_text(c: char) -> bool {
 
 fn escaped(text: &str, unfit: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        write_char(&mut out, c, rest.peek().copied(), &unfit);
+    let mut rest = text;
+    loop {
+        let (plain, behind) = rest.split_at_checked(plain_len(rest)).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut chars = behind.chars();
+        let Some(c) = chars.next() else { return out };
+        rest = chars.as_str();
+        write_char(&mut out, c, chars.next(), &unfit);
     }
-    out
+}
+
+/// How much of the text in front is printable ASCII: most of it, mostly, and always fit.
+fn plain_len(text: &str) -> usize {
+    const STEP: usize = 32;
+    let is_plain = |b: &u8| matches!(b, b' '..=b'~');
+    let (steps, _) = text.as_bytes().as_chunks::<STEP>();
+    // No branch for a byte: the compiler looks at all of a step at once.
+    let plain =
+        steps.iter().take_while(|step| step.iter().fold(true, |plain, b| plain & is_plain(b))).count();
+    let rest = text.as_bytes().get(plain * STEP..).unwrap_or_default();
+    plain * STEP + rest.iter().take_while(|b| is_plain(b)).count()
 }
 
 /// Appends a character, or what stands for it. A CR before an LF that stays is nothing.
@@ -152,6 +168,9 @@ fn write_char(out: &mut String, c: char, next: Option<char>, unfit: &impl Fn(cha
 /// The text, or as much of it as fits with [`CUT`] behind it.
 fn within(text: &str, max: usize, unfit: impl Fn(char) -> bool, measure: impl Fn(&str) -> usize) -> String {
     let max = max.max(CUT.len());
+    if text.len() <= max && plain_len(text) == text.len() {
+        return text.into();
+    }
     let (mut out, mut used, mut fits) = (String::new(), 0, 0);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {

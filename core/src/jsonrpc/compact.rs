@@ -23,7 +23,12 @@ fn parts<'a>(value: JsonRef<'a>, mut take: impl FnMut(&'a [u8])) {
     let mut rest = value.as_bytes();
     while !rest.is_empty() {
         let (front, back) = rest.split_at(words::find_quote(rest, 0).min(rest.len()));
-        front.split(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).for_each(&mut take);
+        // Most of what stands between two strings is one or two bytes.
+        if front.iter().all(|b| *b > b' ') {
+            take(front);
+        } else {
+            front.split(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).for_each(&mut take);
+        }
         let end = if back.is_empty() { 0 } else { (string_end(back, 1) + 1).min(back.len()) };
         let (string, behind) = back.split_at(end);
         take(string);

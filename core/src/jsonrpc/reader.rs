@@ -125,6 +125,24 @@ impl<'a> JsonRef<'a> {
         self.get_both(names)
     }
 
+    /// As [`get`](Self::get), for several names. Walks once.
+    pub(crate) fn get_each<const N: usize>(self, names: [&str; N]) -> [Option<Self>; N] {
+        let mut found = [None; N];
+        let mut missing = N;
+        for (name, value) in self.members() {
+            let wanted =
+                found.iter_mut().zip(names).find(|(place, wanted)| place.is_none() && name.eq_str(wanted));
+            if let Some((place, _)) = wanted {
+                *place = Some(value);
+                missing -= 1;
+                if missing == 0 {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
     /// As [`get`](Self::get), for two names. Walks once.
     #[inline(never)]
     pub(crate) fn get_both(self, names: [&str; 2]) -> [Option<Self>; 2] {

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::listing::ServerTools;
-use super::names::Names;
+use super::names::{Names, check};
 use super::naming::Naming;
 use super::outcome::{SkipReason, ToolOutcome};
 use super::schema_cap::Definition;
@@ -19,6 +19,8 @@ pub struct Registry {
     naming: Naming,
     servers: BTreeMap<Arc<str>, Arc<ServerTools>>,
     offered: BTreeMap<Arc<str>, Offered>,
+    /// How many tools got no name.
+    nameless: usize,
 }
 
 /// One tool that is offered.
@@ -49,6 +51,22 @@ impl Change {
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
+
+    fn between(before: &BTreeMap<Arc<str>, Offered>, now: &BTreeMap<Arc<str>, Offered>) -> Self {
+        let differs = |one: &Offered, other: &Offered| {
+            one.tool != other.tool || one.definition.hash != other.definition.hash
+        };
+        let mut change = Self::default();
+        for (name, now) in now {
+            match before.get(name) {
+                None => change.added.push(name.clone()),
+                Some(then) if differs(then, now) => change.changed.push(name.clone()),
+                Some(_) => {}
+            }
+        }
+        change.removed = before.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        change
+    }
 }
 
 impl Registry {
@@ -58,10 +76,17 @@ impl Registry {
         Self { naming, ..Self::default() }
     }
 
-    /// Takes a server's listing in the place of the one before it. O(tools of all servers).
+    /// Takes a server's listing in the place of the one before it. O(its tools), if no two tools come to one name, and
+    /// O(tools of all servers) otherwise or if there was one before.
     pub fn set(&mut self, server: &str, tools: impl Into<Arc<ServerTools>>) -> Change {
-        self.servers.insert(server.into(), tools.into());
-        self.rebuild()
+        let (server, tools): (Arc<str>, _) = (server.into(), tools.into());
+        let names = self.names_without_fault(&server, &tools);
+        let known = self.servers.insert(server.clone(), tools).is_some();
+        let Some(names) = names else { return self.rebuild() };
+        let before = if known { self.take_offered(&server) } else { BTreeMap::new() };
+        let change = Change::between(&before, &names);
+        self.offered.extend(names);
+        change
     }
 
     /// What [`set`](Self::set) would change. O(tools of all servers).
@@ -75,7 +100,10 @@ impl Registry {
         if self.servers.remove(server).is_none() {
             return Change::default();
         }
-        self.rebuild()
+        if self.nameless > 0 {
+            return self.rebuild();
+        }
+        Change::between(&self.take_offered(server), &BTreeMap::new())
     }
 
     /// The tool that an exposed name stands for.
@@ -138,6 +166,7 @@ impl Registry {
                 }
             }
         }
+        self.nameless = refused.len();
         let mut refused = refused.into_iter().peekable();
         for (server, tools) in &mut self.servers {
             let candidates = tools.tools.iter().enumerate().filter(|(_, tool)| tool.definition.is_some());
@@ -159,24 +188,40 @@ impl Registry {
             }
         }
         let before = core::mem::replace(&mut self.offered, offered);
-        self.change_from(&before)
+        Change::between(&before, &self.offered)
     }
 
-    fn change_from(&self, before: &BTreeMap<Arc<str>, Offered>) -> Change {
-        let differs = |one: &Offered, other: &Offered| {
-            one.tool != other.tool || one.definition.hash != other.definition.hash
-        };
-        let mut change = Change::default();
-        for (name, now) in &self.offered {
-            match before.get(name) {
-                None => change.added.push(name.clone()),
-                Some(then) if differs(then, now) => change.changed.push(name.clone()),
-                Some(_) => {}
+    /// What a server's tools are offered as, if none of them, and none of any other server, is left without a name: then
+    /// nobody else's names depend on it.
+    fn names_without_fault(
+        &self,
+        server: &Arc<str>,
+        tools: &ServerTools,
+    ) -> Option<BTreeMap<Arc<str>, Offered>> {
+        if self.nameless > 0 {
+            return None;
+        }
+        let mut offered = BTreeMap::new();
+        for tool in &tools.tools {
+            let Some(definition) = &tool.definition else { continue };
+            if tool.outcome != ToolOutcome::Registered || check(&definition.tool).is_err() {
+                return None;
+            }
+            let name = self.naming.name(server, definition.tool.trim()).into_text();
+            let others = self.offered.get(&name).is_some_and(|known| known.tool.server != *server);
+            let tool = Provenance { server: server.clone(), tool: definition.tool.clone() };
+            let twice = offered.insert(name, Offered { tool, definition: definition.clone() }).is_some();
+            if others || twice {
+                return None;
             }
         }
-        let gone = before.keys().filter(|name| !self.offered.contains_key(*name));
-        change.removed = gone.cloned().collect();
-        change
+        Some(offered)
+    }
+
+    fn take_offered(&mut self, server: &str) -> BTreeMap<Arc<str>, Offered> {
+        let of_server = self.offered.iter().filter(|(_, offered)| *offered.tool.server == *server);
+        let names: Vec<_> = of_server.map(|(name, _)| name.clone()).collect();
+        names.into_iter().filter_map(|name| self.offered.remove_entry(&name)).collect()
     }
 }
 

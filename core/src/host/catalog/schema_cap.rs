@@ -10,7 +10,7 @@ use super::outcome::SkipReason;
 use crate::error::ConfigError;
 use crate::host::Mask;
 use crate::host::policy::{DefinitionHash, Hints, Part, Pin};
-use crate::jsonrpc::{JsonRef, RawJson, compact_len, write_compact};
+use crate::jsonrpc::{JsonRef, Kind, RawJson, compact_len, write_compact};
 use crate::mcp::types::tool::{Tool, ToolNote};
 
 /// The most characters of a title that are offered.
@@ -135,19 +135,24 @@ impl Definition {
     pub fn of(server: &str, tool: &Tool, limits: &DefinitionLimits, mask: &Mask) -> Result<Self, SkipReason> {
         let limit = limits.max_schema_bytes;
         let mut notes: Vec<_> = tool.notes().iter().cloned().map(DefinitionNote::Tool).collect();
-        let input_schema = tool.effective_input_schema();
-        let bytes = compact_len(input_schema.view());
-        if bytes > limit && tool.input_schema().is_some() {
+        let members = ["title", "description", "inputSchema", "outputSchema", "annotations"];
+        let [title, sent, input_schema, output_schema, annotations] = tool.raw().view().get_each(members);
+        let text = |value: Option<JsonRef<'_>>| Some(value?.str()?.decode().into_owned());
+        let object = |value: &JsonRef<'_>| value.kind() == Kind::Object;
+
+        let input_schema = input_schema.filter(object);
+        let effective = tool.effective(input_schema);
+        if let Some(bytes) = over(effective.view(), limit).filter(|_| input_schema.is_some()) {
             return Err(SkipReason::SchemaTooBig { bytes, limit });
         }
-        let output_schema = tool.output_schema().filter(|schema| {
-            let bytes = compact_len(*schema);
-            if bytes > limit {
+        let output_schema = output_schema.filter(object).filter(|schema| match over(*schema, limit) {
+            Some(bytes) => {
                 notes.push(DefinitionNote::OutputSchemaTooBig { bytes, limit });
+                false
             }
-            bytes <= limit
+            None => true,
         });
-        let sent = tool.description().unwrap_or_default();
+        let sent = text(sent).unwrap_or_default();
         let description = if sent.trim().is_empty() {
             let name = |name: &str| mask.line_within(name, MAX_NAME);
             format!("The tool \"{}\" of the MCP server \"{}\".", name(tool.name()), name(server))
@@ -160,15 +165,15 @@ impl Definition {
                 mask.text_within(&sent, limit)
             }
         };
-        let title = tool.title().or_else(|| tool.annotations().title);
+        let title = text(title).or_else(|| text(annotations?.get("title")));
         let title = title.filter(|title| !title.trim().is_empty());
         Ok(Self {
             tool: tool.name().into(),
             title: title.map(|title| mask.line_within(&title, MAX_TITLE)),
             description,
-            input_schema: compact(input_schema.view()),
+            input_schema: compact(effective.view()),
             output_schema: output_schema.map(compact),
-            hints: Hints::of(tool),
+            hints: annotations.map_or_else(Hints::default, Hints::said_by),
             hash: DefinitionHash::of(tool),
             notes,
         })
@@ -198,10 +203,18 @@ impl Definition {
     }
 }
 
+/// How many bytes a schema has without white space, if these are more than the limit.
+fn over(schema: JsonRef<'_>, limit: usize) -> Option<usize> {
+    let long = schema.as_bytes().len() > limit;
+    long.then(|| compact_len(schema)).filter(|bytes| *bytes > limit)
+}
+
 /// A copy of its own, without white space.
 fn compact(schema: JsonRef<'_>) -> RawJson {
-    let mut out = Vec::with_capacity(compact_len(schema));
+    let mut out = Vec::with_capacity(schema.as_bytes().len());
     write_compact(&mut out, schema);
+    // White space gives its room back.
+    out.shrink_to_fit();
     let len = out.len();
     RawJson::trusted(out.into(), 0, len)
 }

@@ -81,13 +81,15 @@ impl Hints {
     /// The hints of a tool. What is no boolean is not said.
     #[must_use]
     pub fn of(tool: &Tool) -> Self {
-        let annotations = tool.raw().view().get("annotations");
-        let hint = |name| annotations.and_then(|all| all.get(name)).and_then(JsonRef::as_bool);
-        Self {
-            read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
-            open_world: hint("openWorldHint"),
-        }
+        tool.raw().view().get("annotations").map_or_else(Self::default, Self::said_by)
+    }
+
+    /// The hints of a tool's annotations.
+    pub(in crate::host) fn said_by(annotations: JsonRef<'_>) -> Self {
+        let names = ["readOnlyHint", "destructiveHint", "openWorldHint"];
+        let [read_only, destructive, open_world] =
+            annotations.get_each(names).map(|said| said.and_then(JsonRef::as_bool));
+        Self { read_only, destructive, open_world }
     }
 }
 

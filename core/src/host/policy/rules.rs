@@ -1,10 +1,12 @@
 //! Rules about single tools: a table in which the last one that matches decides.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::host::{Provenance, pattern};
+use crate::host::Provenance;
+use crate::host::pattern::{self, Form};
 use crate::mcp::types::flaw::cut;
 
 /// What a rule says.
@@ -72,6 +74,11 @@ impl fmt::Display for RuleKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallRules {
     rules: Vec<(RuleKey, RuleDecision)>,
+    /// What the two parts of each key are like.
+    forms: Vec<(Form, Form)>,
+    /// Places of the rules about one server, by its name, and of those about several.
+    named: BTreeMap<String, Vec<usize>>,
+    open: Vec<usize>,
 }
 
 /// An entry that is no rule, and was left out: what it is about stays as without it.
@@ -94,7 +101,16 @@ impl fmt::Display for DroppedRule {
 impl CallRules {
     /// A table of these rules, in order.
     pub fn of(rules: impl IntoIterator<Item = (RuleKey, RuleDecision)>) -> Self {
-        Self { rules: rules.into_iter().collect() }
+        let rules: Vec<_> = rules.into_iter().collect();
+        let forms = rules.iter().map(|(key, _)| (Form::of(&key.server), Form::of(&key.tool)));
+        let mut all = Self { forms: forms.collect(), ..Self::default() };
+        for (place, ((key, _), (server, _))) in rules.iter().zip(&all.forms).enumerate() {
+            match server {
+                Form::Name => all.named.entry(key.server.clone()).or_default().push(place),
+                Form::Any | Form::Beginning | Form::Other => all.open.push(place),
+            }
+        }
+        Self { rules, ..all }
     }
 
     /// Reads entries `(SERVER/TOOL, DECISION)` in order. An entry that cannot be read never lets anything through: it
@@ -112,7 +128,7 @@ impl CallRules {
             };
             dropped.push(DroppedRule { index, key: cut(key, 256).into(), why });
         }
-        (Self { rules }, dropped)
+        (Self::of(rules), dropped)
     }
 
     /// These rules as defaults under `configured`: a configured entry takes the place of all defaults with its very
@@ -122,14 +138,32 @@ impl CallRules {
         let replaced = |key: &RuleKey| configured.rules.iter().any(|(other, _)| other == key);
         let mut rules: Vec<_> = self.rules.into_iter().filter(|(key, _)| !replaced(key)).collect();
         rules.extend(configured.rules);
-        Self { rules }
+        Self::of(rules)
     }
 
-    /// The last rule about this tool, and its place. O(rules).
+    /// The last rule about this tool, and its place. O(rules about its server, and about several).
     #[must_use]
     pub fn find(&self, tool: &Provenance) -> Option<(usize, RuleDecision)> {
-        let about = |(_, (key, _)): &(usize, &(RuleKey, RuleDecision))| key.matches(tool);
-        self.rules.iter().enumerate().rev().find(about).map(|(place, (_, decision))| (place, *decision))
+        let name = tool.tool.trim();
+        let (mut named, mut open) =
+            (self.named.get(&*tool.server).map_or(&[][..], Vec::as_slice), &*self.open);
+        loop {
+            let place = match (named.split_last(), open.split_last()) {
+                (Some((one, rest)), other) if other.is_none_or(|(other, _)| one > other) => {
+                    named = rest;
+                    *one
+                }
+                (_, Some((other, rest))) => {
+                    open = rest;
+                    *other
+                }
+                (_, None) => return None,
+            };
+            let ((key, decision), (server, form)) = (self.rules.get(place)?, self.forms.get(place)?);
+            if form.matches(&key.tool, name) && server.matches(&key.server, &tool.server) {
+                return Some((place, *decision));
+            }
+        }
     }
 
     /// The rules, in order.
@@ -142,6 +176,8 @@ impl CallRules {
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -184,6 +220,19 @@ mod tests {
         assert_eq!(found(&rules, "fs", "read "), Some("allow"));
         let (rules, _) = CallRules::read([("fs/read", "deny")]);
         assert_eq!(found(&rules, "fs", " read"), Some("deny"), "white space is no way past a rule");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_the_last_that_matches(
+            keys in prop::collection::vec("[ab*?]{1,2}/[ab*?]{1,3}", 0..12), server in "[ab]{1,2}", name in "[ab ]{1,3}",
+        ) {
+            // H-044
+            let rules = keys.iter().map(|key| (RuleKey::read(key).unwrap(), RuleDecision::Ask));
+            let (rules, tool) = (CallRules::of(rules), tool(&server, &name));
+            let expected = rules.rules().iter().rposition(|(key, _)| key.matches(&tool));
+            prop_assert_eq!(rules.find(&tool).map(|(place, _)| place), expected);
+        }
     }
 
     #[test]

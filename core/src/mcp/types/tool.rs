@@ -125,7 +125,12 @@ impl Tool {
     /// Spec: MCP server/tools; schema, `Tool.inputSchema`.
     #[must_use]
     pub fn effective_input_schema(&self) -> RawJson {
-        let usable = self.input_schema().and_then(|schema| {
+        self.effective(self.input_schema())
+    }
+
+    /// The same of its input schema, where that is known.
+    pub(crate) fn effective(&self, input_schema: Option<JsonRef<'_>>) -> RawJson {
+        let usable = input_schema.and_then(|schema| {
             if says_object(schema) { self.raw.slice_of(schema) } else { with_object_type(schema) }
         });
         usable.unwrap_or_else(empty_input_schema)
