@@ -33,6 +33,8 @@ use crate::time::{Instant, Monotonic, earliest};
 
 /// A [`Host`] and the [`LineConnection`] of each of its servers, as one machine over many streams.
 ///
+/// `examples/host_loop.rs` is a whole program of this kind.
+///
 /// What the host asks of its connections is carried out within the call that made it ask, and what they tell reaches it
 /// in the call that brought it. What is left to do outside is to open streams, to move bytes, and to close streams. Take
 /// everything out after each call, as the loop in the module's text does; no call waits for that.
