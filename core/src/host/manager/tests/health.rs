@@ -32,6 +32,7 @@ fn a_server_that_does_not_answer_in_time_is_told_and_stays() {
     // H-102
     let mut world = World::up(&["a"], |_| ());
     check(&mut world);
+    assert_eq!(world.manager.poll_timeout(), Some(Instant::from_millis(10_000)));
     world.wait(9_999);
     assert_eq!(world.told(), [""; 0]);
     world.wait(1);
