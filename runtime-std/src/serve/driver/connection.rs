@@ -186,6 +186,8 @@ impl Connection {
 
     /// Hands every event to whom it belongs.
     pub(super) fn deliver(&mut self, key: Key, now: Instant) {
+        // Handed out last: whose call was cancelled meanwhile has to find it so.
+        let mut answered = Vec::new();
         while let Some(event) = self.machine.poll_event() {
             match event {
                 Event::Request { request, method, params, context } => {
@@ -196,13 +198,14 @@ impl Connection {
                 }
                 Event::Cancelled { request, .. } => self.cancelled(request),
                 Event::Answered { peer, outcome } => {
-                    if let Some(waiter) = self.asked.remove(&peer) {
-                        drop(waiter.send(outcome));
-                    }
+                    answered.extend(self.asked.remove(&peer).map(|waiter| (waiter, outcome)));
                 }
                 Event::Closed(_) => self.closed = true,
                 _ => {}
             }
+        }
+        for (waiter, outcome) in answered {
+            drop(waiter.send(outcome));
         }
     }
 
