@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sanswire::error::ConfigError;
 use sanswire::host::{Host as Machine, HostConfig, ServerConfig};
+use sanswire::waist::{Bindings, Waist};
 
 use super::handle::Host;
 use super::launch::Launch;
@@ -27,6 +28,7 @@ pub struct HostBuilder {
     launches: BTreeMap<Arc<str>, Launch>,
     approver: Option<Arc<dyn Approver>>,
     observer: Option<Arc<dyn HostObserver>>,
+    waist: Option<Bindings>,
     shutdown_total: Duration,
 }
 
@@ -37,6 +39,7 @@ impl fmt::Debug for HostBuilder {
             .field("launches", &self.launches)
             .field("approver", &self.approver.is_some())
             .field("observer", &self.observer.is_some())
+            .field("waist", &self.waist.is_some())
             .field("shutdown_total", &self.shutdown_total)
             .finish()
     }
@@ -49,6 +52,7 @@ impl HostBuilder {
             launches: BTreeMap::new(),
             approver: None,
             observer: None,
+            waist: None,
             shutdown_total: SHUTDOWN_TOTAL,
         }
     }
@@ -78,6 +82,14 @@ impl HostBuilder {
         self
     }
 
+    /// What every call passes once it was let through: a grant of exposed names, hooks, boundaries, brakes. A server of
+    /// which no [`trust`](ServerConfig::trust) is declared is refused then. Hooks run under
+    /// the host's lock: they should be quick, must not panic, and must not call the host. See [`Host::with_waist`].
+    pub fn waist(mut self, bindings: Bindings) -> Self {
+        self.waist = Some(bindings);
+        self
+    }
+
     /// How long [`Host::close`] may take at most, with all servers side by side. Default: 10 s.
     pub const fn shutdown_total(mut self, total: Duration) -> Self {
         self.shutdown_total = total;
@@ -89,7 +101,7 @@ impl HostBuilder {
     /// # Errors
     /// [`HostError`]; nothing was started.
     pub fn open(self) -> Result<Host, HostError> {
-        let Self { config, launches, approver, observer, shutdown_total } = self;
+        let Self { config, launches, approver, observer, waist, shutdown_total } = self;
         let known = |name: &Arc<str>| config.servers.contains_key(name);
         if let Some(name) = launches.keys().find(|name| !known(name)) {
             return Err(HostError::NoServer(Arc::clone(name)));
@@ -103,7 +115,10 @@ impl HostBuilder {
             launch.options().config.limits.check().map_err(HostError::Config)?;
         }
         let clock = Clock::start();
-        let machine = Machine::new(config, clock.now()).map_err(HostError::Config)?;
+        let mut machine = Machine::new(config, clock.now()).map_err(HostError::Config)?;
+        if let Some(bindings) = waist {
+            machine.set_waist(Waist::new(bindings).map_err(HostError::Config)?);
+        }
         let observed = observer.is_some().then(Observed::default);
         let shared = Shared::new(machine, clock, launches, shutdown_total, observed);
         let thread = Builder::new().name("sanswire-timer".into()).stack_size(timer::STACK);

@@ -13,6 +13,7 @@ use sanswire::host::{
     CallEnd, CallHandle, CallRefused, CallRequest, Host as Machine, HostConfig, ServerState,
 };
 use sanswire::server::Principal;
+use sanswire::waist::Waist;
 
 use super::builder::HostBuilder;
 use super::call::PendingCall;
@@ -180,6 +181,12 @@ impl Host {
     /// What was allowed for the session, to be read or changed, as by [`with`](Self::with).
     pub fn with_grants<R>(&self, work: impl FnOnce(&mut Grants) -> R) -> R {
         work(self.shared().lock().machine.grants_mut())
+    }
+
+    /// The waist that calls pass, if [`HostBuilder::waist`] bound one: its records, which wait to be taken, its halts. As by
+    /// [`with`](Self::with).
+    pub fn with_waist<R>(&self, work: impl FnOnce(&mut Waist) -> R) -> Option<R> {
+        self.shared().lock().machine.waist_mut().map(work)
     }
 
     /// A page of the rest of a result.

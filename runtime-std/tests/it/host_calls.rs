@@ -14,6 +14,7 @@ use sanswire_std::sanswire::host::results::PageFault;
 use sanswire_std::sanswire::host::{Denial, Provenance, ServerConfig};
 use sanswire_std::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
 use sanswire_std::sanswire::server::Principal;
+use sanswire_std::sanswire::waist::{Bindings, Grant, Trust};
 use sanswire_std::{ConnectOptions, Responder};
 
 use crate::common::{LONG, eventually, options, raw, trials, within};
@@ -44,6 +45,7 @@ trials!(
     many_calls_of_one_thread_are_under_way_at_once,
     the_rest_of_a_long_result_is_there_by_page,
     a_name_that_is_not_offered_is_refused,
+    what_the_waist_does_not_grant_reaches_no_server,
 );
 
 /// A host of one server whose calls are asked about.
@@ -374,4 +376,21 @@ fn a_name_that_is_not_offered_is_refused() {
     unknown(Target::Tool(Provenance::new("nobody", "echo")));
     let request = sanswire_std::host::CallRequest::new("call", Target::Exposed("mcp__it__pid".into()), None);
     assert_eq!(ended(host.call(request).unwrap()), "completed");
+}
+
+fn what_the_waist_does_not_grant_reaches_no_server() {
+    let record = Record::new();
+    let mut bindings = Bindings::default();
+    bindings.grant = Some(Grant::of(["mcp__it__pid"]).into());
+    let mut trusted = allowed();
+    trusted.trust = Trust::Trusted;
+    let host = builder().server("it", trusted, launch(&[&record.flag()])).waist(bindings).open().unwrap();
+    assert!(host.wait_started(LONG));
+    let passed = call(&host, "it", "pid", "{}");
+    assert!(matches!(passed, CallOutcome::Completed(_)), "{passed:?}");
+    let outcome = call(&host, "it", "echo", "{}");
+    assert!(matches!(outcome, CallOutcome::Denied(Denial::Rejected(_))), "{outcome:?}");
+    assert_eq!((record.count("call pid"), record.count("call")), (1, 1));
+    let records = host.with_waist(|waist| std::iter::from_fn(|| waist.poll_record()).count());
+    assert_eq!(records, Some(3), "a start, an end, and what was rejected");
 }
