@@ -8,6 +8,7 @@ mod config;
 mod connection;
 mod context;
 mod demo;
+mod encode;
 mod failure;
 mod hosted;
 mod json;

@@ -5,8 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use data_encoding::{BASE64, BASE64_NOPAD};
-
+use crate::encode::from_base64;
 use crate::failure::Failure;
 
 /// Endings by media type.
@@ -105,7 +104,7 @@ fn harmless(stem: &str) -> String {
 fn decode(text: &str) -> Option<Vec<u8>> {
     let spaces = |c: char| c.is_ascii_whitespace();
     let text = if text.contains(spaces) { Cow::Owned(text.replace(spaces, "")) } else { Cow::Borrowed(text) };
-    BASE64.decode(text.as_bytes()).or_else(|_| BASE64_NOPAD.decode(text.as_bytes())).ok()
+    from_base64(text.as_bytes())
 }
 
 /// How many bytes Base64 stands for.

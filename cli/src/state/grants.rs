@@ -231,7 +231,7 @@ fn tool_of(value: JsonRef<'_>) -> Option<Provenance> {
 }
 
 fn definition_of(value: JsonRef<'_>) -> Option<DefinitionHash> {
-    let bytes = data_encoding::HEXLOWER.decode(text(value, "definition")?.as_bytes()).ok()?;
+    let bytes = crate::encode::from_hex(&text(value, "definition")?)?;
     Some(DefinitionHash(bytes.try_into().ok()?))
 }
 

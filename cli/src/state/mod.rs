@@ -151,7 +151,7 @@ pub(crate) fn hex_hash(parts: &[&[u8]]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    data_encoding::HEXLOWER.encode(&hash.finalize())
+    crate::encode::hex(&hash.finalize())
 }
 
 #[cfg(test)]
