@@ -48,4 +48,5 @@ mod server_streams;
 mod server_subscriptions;
 mod server_tools;
 mod server_trust;
+mod settings;
 mod subscriptions;
