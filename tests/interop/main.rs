@@ -19,6 +19,7 @@ mod raw;
 mod script;
 mod servers;
 mod tap;
+mod together;
 mod wire;
 
 use std::env;
@@ -97,6 +98,16 @@ impl Plan {
                 }
             }
         }
+        // Whatever is there, as long as it is enough.
+        let here = SERVERS.iter().filter(|server| self.installation.presence(server) == Presence::Installed);
+        let presence = if here.count() >= together::LEAST { Presence::Installed } else { Presence::Missing };
+        self.add(
+            "all::binary::tells_the_truth_about_each".into(),
+            presence,
+            "servers",
+            true,
+            together::check,
+        );
         absent
     }
 
