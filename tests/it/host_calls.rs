@@ -206,3 +206,34 @@ fn what_is_inside_a_call_reaches_the_server_to_the_byte() {
         assert!(received.contains(arguments), "{received}");
     }
 }
+
+#[test]
+fn the_server_of_these_scenarios_does_what_it_says() {
+    // H-222
+    use sanswire::client::{Outcome, Verdict};
+    use sanswire::mcp::Method;
+    use sanswire_tests::client::{Client, On, remembering};
+    let mut client = Client::ready(On::Line, remembering(Verdict::Legacy), legacy_fixture());
+    let ping = client.request(Method::Ping, None);
+    assert_eq!(client.complete(ping), json!({}));
+    let other = client.request(Method::LoggingSetLevel, Some(r#"{"level":"info"}"#));
+    assert!(matches!(client.finish(other), Outcome::Error(error) if error.code == -32601));
+    let listed = client.request(Method::ToolsList, None);
+    let listed = client.complete(listed);
+    let names: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["echo", "boom", "readonly_echo", "die", "sleep", "big_output"]);
+    assert_eq!(listed["tools"][2]["annotations"], json!({"readOnlyHint": true}));
+    let mut call = |params: serde_json::Value| {
+        let call = client.request(Method::ToolsCall, Some(&params.to_string()));
+        client.finish(call)
+    };
+    let of = |outcome: Outcome| match outcome {
+        Outcome::Complete(result) => sanswire_tests::client::value(&result),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(call(json!({"name": "boom"})))["isError"], true);
+    let big = of(call(json!({"name": "big_output"})));
+    assert_eq!(big["content"][0]["text"].as_str().map(str::len), Some(200_000));
+    assert!(matches!(call(json!({"name": "none"})), Outcome::Error(error) if error.code == -32602));
+    assert_eq!(call(json!({"name": "die"})), Outcome::Lost { maybe_ran: true });
+}

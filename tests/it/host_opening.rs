@@ -14,7 +14,7 @@ use serde_json::json;
 
 #[test]
 fn one_that_hangs_and_one_that_is_missing_hold_nobody_up() {
-    // H-087 H-091 H-222
+    // H-087 H-091
     let config = host_config(&["hangs", "legacy", "missing", "modern", "mute"]);
     let mut world = World::new(
         config,
