@@ -84,7 +84,10 @@ fn same_questions_are_asked_once_and_each_answer_lets_one_call_pass() {
     world.begin(request).unwrap();
     assert_eq!(world.asked.len(), 5);
     let first = world.asked[0].handle;
+    assert_eq!(world.calls.asked_about(first), same, "in the order they came in");
     assert!(world.answer_to(first, Answer::AllowOnce));
+    assert!(world.calls.asked_about(first).is_empty(), "it is over");
+    assert_eq!(world.calls.asked_about(world.asked[5].handle), &same[1..]);
     assert_eq!(same.iter().map(|call| world.is_sent(*call)).collect::<Vec<_>>(), [true, false]);
     assert_eq!(world.asked.len(), 6, "the other is asked about anew");
     assert_eq!((&*world.asked[5].call, world.asked[5].definition), ("2", world.asked[0].definition));
