@@ -267,7 +267,7 @@ fn what_is_allowed_always_is_for_that_tool_of_that_server_until_it_is_taken_back
 
 #[test]
 fn a_tool_that_is_defined_otherwise_is_asked_about_anew_and_what_changed_is_shown() {
-    // H-068, B-95
+    // H-068
     let home = home("", r#""grants":"persistent""#);
     assert_eq!(answered(&home, &["call", "f/t"], ALWAYS).0, 0);
     assert_eq!(headless(&home, &["call", "f/t"]).status, 0);
