@@ -69,7 +69,7 @@ fn unasked(home: &Home, words: &[&str]) -> (i32, String) {
 
 #[test]
 fn what_has_to_be_asked_about_is_denied_where_nobody_can_be_asked() {
-    // H-035, H-040, H-048
+    // H-035, H-040, H-048, C-11
     let home = home("", "");
     for tool in ["f/t", "f/r"] {
         let ran = headless(&home, &["call", tool]);
