@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::catalog::{Definition, MAX_EXPOSED_BYTES, ServerTools, SkipReason, ToolOutcome};
 use super::config::HostConfig;
 use super::manager::{MAX_ERROR_BYTES, MAX_INTRODUCTION_BYTES};
-use super::policy::{MAX_CALLS, MAX_GRANTS};
+use super::policy::{MAX_CALLS, MAX_GRANTS, MAX_SAVED};
 use super::results::MAX_RESULT_CEILING;
 use crate::mcp::types::page::MAX_PAGE_ITEMS;
 use crate::waist::MAX_NAME_BYTES;
@@ -25,8 +25,8 @@ const NAMED: usize = 512 + MAX_EXPOSED_BYTES;
 /// A server without its texts, and an open call without its arguments.
 const ENTRY: usize = 4 * 1024;
 
-/// The tools that were allowed, and the calls of a turn.
-const REMEMBERED: usize = MAX_GRANTS * (MAX_NAME_BYTES + 256) + MAX_CALLS * 128;
+/// The tools that were allowed, for the session and for longer, and the calls of a turn.
+const REMEMBERED: usize = MAX_GRANTS * (MAX_NAME_BYTES + 256) + MAX_SAVED + MAX_CALLS * 128;
 
 /// Masking makes no more of a byte: `\u{7f}`.
 const MASKED: usize = 6;

@@ -32,7 +32,7 @@ pub struct ArgumentGlob {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     Char(char),
     One,
     /// `*`
@@ -105,6 +105,7 @@ impl ArgumentGlob {
             };
             tokens.push(token);
         }
+        tokens.shrink_to_fit();
         Ok(Self { pattern: pattern.into(), tokens })
     }
 

@@ -84,4 +84,5 @@ pub use pins::{DroppedPin, Pins};
 pub use preview::{PreviewLimits, preview};
 pub use question::{Answer, ApprovalHandle, ApprovalRequest, NotAsked, NotReleased, Question, Released};
 pub use rules::{CallRules, DroppedRule, RuleDecision, RuleKey};
+pub(super) use saved::MAX_SAVED;
 pub use saved::{DroppedGrant, SavedGrants};

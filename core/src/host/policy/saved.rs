@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::binding::DefinitionHash;
-use super::glob::Texts;
+use super::glob::{Texts, Token};
 use super::grant_line::{GrantFault, SavedGrant};
 use crate::host::Provenance;
 use crate::jsonrpc::JsonRef;
@@ -16,6 +16,13 @@ use crate::mcp::types::flaw::cut;
 /// The most lines, and the most bytes of them.
 const MAX_LINES: usize = 10_000;
 const MAX_BYTES: usize = 4 << 20;
+
+/// The most bytes that all of it takes: of each byte of a line itself, the name that it is part of, or what it says in a
+/// pattern; of each line its entries. While it is changed, the old and the new.
+pub(in crate::host) const MAX_SAVED: usize = 2 * (MAX_BYTES * (2 + size_of::<Token>()) + MAX_LINES * LINE);
+
+/// A line without its text, with its share of spare room.
+const LINE: usize = 2 * (size_of::<Line>() + size_of::<usize>()) + 128;
 
 /// What was allowed for longer than a session: the lines of a file, for people to read and to write as well.
 ///
