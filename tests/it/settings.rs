@@ -37,7 +37,7 @@ fn the_page_says_what_the_code_does() {
         let digits = n.to_string();
         let mut text = String::new();
         for (place, digit) in digits.chars().enumerate() {
-            if place > 0 && (digits.len() - place) % 3 == 0 {
+            if place > 0 && (digits.len() - place).is_multiple_of(3) {
                 text.push(',');
             }
             text.push(digit);
