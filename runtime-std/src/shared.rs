@@ -109,8 +109,8 @@ pub(crate) struct State {
 /// concerns it.
 pub(crate) struct Keeper {
     pub(crate) thread: Thread,
-    /// Its requests that stay open.
-    pub(crate) listens: Vec<RequestHandle>,
+    /// Its requests that are out.
+    pub(crate) open: Vec<RequestHandle>,
 }
 
 pub(crate) type Locked<'a> = MutexGuard<'a, State>;
@@ -326,7 +326,7 @@ impl Shared {
                 Event::Finished { request, outcome } => {
                     if let Some(thread) = state.calls.finish(request, outcome) {
                         state.wakes.push(thread);
-                    } else if state.keeper.as_ref().is_some_and(|keeper| keeper.listens.contains(&request)) {
+                    } else if state.keeper.as_ref().is_some_and(|keeper| keeper.open.contains(&request)) {
                         wake_keeper(state);
                     }
                 }

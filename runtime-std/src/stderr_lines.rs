@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::host::Mask;
@@ -47,8 +48,10 @@ impl LogLines {
         if bytes.is_empty() {
             return;
         }
-        let passed = i64::try_from(now.saturating_since(self.since).as_millis()).unwrap_or(i64::MAX);
-        self.since = now;
+        let passed = u64::try_from(now.saturating_since(self.since).as_millis()).unwrap_or(u64::MAX);
+        // What is less than a millisecond counts the next time: whoever writes little and often gains as well.
+        self.since = self.since.saturating_add(Duration::from_millis(passed));
+        let passed = i64::try_from(passed).unwrap_or(i64::MAX);
         self.balance = self.balance.saturating_add(passed.saturating_mul(RATE) / 1000).min(BURST);
         let (mask, mut out, mut left_out) = (self.log.mask(), String::new(), 0);
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -126,8 +129,6 @@ fn beginning(line: &mut Vec<u8>, mask: &Mask) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// What a server's stderr looks like in the log. It is fed in pieces of `cut` bytes.
@@ -176,6 +177,21 @@ mod tests {
                 assert_eq!(shown(&format!("{hidden}{fill}{secret} rest")), expected, "{part}");
             }
         }
+    }
+
+    #[test]
+    fn b_57_a_server_that_writes_little_and_often_loses_nothing() {
+        let path = std::env::temp_dir().join(format!("sanswire-often-{}", std::process::id()));
+        let log = Arc::new(StderrLog::at(&path));
+        let mut lines = LogLines::new(&log, "a", Instant::default());
+        let line = "x".repeat(196) + "\n";
+        // 222 KB a second, for longer than what may be written at once lasts.
+        for micros in (0..10_000_000).step_by(900) {
+            lines.feed(line.as_bytes(), Instant::from_micros(micros));
+        }
+        lines.finish();
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(log.stats().left_out, 0);
     }
 
     #[test]

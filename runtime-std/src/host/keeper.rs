@@ -43,7 +43,7 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
     let Attempt { start, until, closer, .. } = attempt;
     match launch.open(start, (host.clock.now(), until), host.shutdown_total, &closer) {
         Ok(connection) => {
-            Keeping { host, client, connection: &connection, told: None, listens: Vec::new() }.run();
+            Keeping { host, client, connection: &connection, told: None, open: Vec::new() }.run();
             host.detach(client);
             leaving.exit = Some(connection.close());
         }
@@ -64,15 +64,15 @@ struct Keeping<'a> {
     connection: &'a Client,
     /// What was told of its era.
     told: Option<Verdict>,
-    /// Requests that stay open.
-    listens: Vec<(RequestKey, Pending)>,
+    /// Its requests that are out. It waits for none of them, so that none holds up another.
+    open: Vec<(RequestKey, Pending)>,
 }
 
 impl Keeping<'_> {
     /// Until the connection has ended, or is to be shut.
     fn run(mut self) {
         let shared = self.connection.shared();
-        shared.lock().keeper = Some(Keeper { thread: std::thread::current(), listens: Vec::new() });
+        shared.lock().keeper = Some(Keeper { thread: std::thread::current(), open: Vec::new() });
         self.host.attach(self.client, self.connection);
         self.tell_verdict();
         self.tell(Event::Ready(Box::new(self.connection.peer().clone())));
@@ -82,7 +82,7 @@ impl Keeping<'_> {
             }
             match self.host.todo(self.client) {
                 Todo::Request(job) => self.make(job),
-                Todo::Drop(key) => self.listens.retain(|(open, _)| *open != key),
+                Todo::Drop(key) => self.open.retain(|(open, _)| *open != key),
                 Todo::Leave => return,
                 // Whoever has something for this thread leaves it first, and unparks it then.
                 Todo::Nothing => std::thread::park(),
@@ -115,18 +115,17 @@ impl Keeping<'_> {
             self.tell(Event::Notification { subscription, method, params });
         }
         let mut over = Vec::new();
-        self.listens.retain_mut(|(key, pending)| match pending.try_take() {
+        self.open.retain_mut(|(key, pending)| match pending.try_take() {
             Some(outcome) => {
                 over.push((*key, outcome));
                 false
             }
             None => true,
         });
+        if !over.is_empty() {
+            self.watch_open();
+        }
         for (key, outcome) in over {
-            if let Some(keeper) = &mut self.connection.shared().lock().keeper {
-                // There is one at a time.
-                keeper.listens.clear();
-            }
             self.host.act(|machine, now| machine.handle_outcome(key, Ok(outcome), now));
         }
         match closed {
@@ -140,26 +139,21 @@ impl Keeping<'_> {
 
     fn make(&mut self, job: Job) {
         let Job { key, method, params, options } = job;
-        let outcome = match self.connection.start(method, params, &options) {
-            Err(error) => Err(error),
-            Ok(pending) if matches!(key, RequestKey::Listen(_)) => {
-                if let Some(keeper) = &mut self.connection.shared().lock().keeper {
-                    keeper.listens.push(pending.handle());
-                }
-                self.listens.push((key, pending));
-                return;
-            }
+        match self.connection.start(method, params, &options) {
+            Err(error) => self.host.act(|machine, now| machine.handle_outcome(key, Err(error), now)),
             Ok(pending) => {
-                let canceller = pending.canceller();
-                let wanted = self.host.with_link(self.client, |link| link.running.opened(canceller));
-                if wanted != Some(true) {
-                    return;
-                }
-                Ok(pending.wait())
+                self.open.push((key, pending));
+                self.watch_open();
             }
-        };
-        self.host.with_link(self.client, |link| link.running = Default::default());
-        self.host.act(|machine, now| machine.handle_outcome(key, outcome, now));
+        }
+    }
+
+    /// What is out is another: this thread is woken when one of these ends.
+    fn watch_open(&self) {
+        if let Some(keeper) = &mut self.connection.shared().lock().keeper {
+            keeper.open.clear();
+            keeper.open.extend(self.open.iter().map(|(_, pending)| pending.handle()));
+        }
     }
 }
 

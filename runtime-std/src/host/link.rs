@@ -9,10 +9,8 @@ use sanswire::host::RequestKey;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
 
-use super::slot::Running;
 use crate::client::Client;
 use crate::closer::Closer;
-use crate::pending::Canceller;
 
 /// A connection from the word to open it until its process is gone.
 pub(super) struct Link {
@@ -24,11 +22,9 @@ pub(super) struct Link {
     pub(super) client: Option<Client>,
     pub(super) shut: bool,
     todo: VecDeque<Todo>,
-    /// The request that its keeper waits for.
-    pub(super) running: Running,
 }
 
-/// A request that is the keeper's to make, since no call waits for it.
+/// A request that is the keeper's to make, since no thread waits for it.
 pub(super) struct Job {
     pub(super) key: RequestKey,
     pub(super) method: Method,
@@ -39,7 +35,7 @@ pub(super) struct Job {
 /// What a keeper is to do next.
 pub(super) enum Todo {
     Request(Job),
-    /// Give a request up that stays open.
+    /// Give a request up that was made.
     Drop(RequestKey),
     Leave,
     Nothing,
@@ -47,33 +43,20 @@ pub(super) enum Todo {
 
 impl Link {
     pub(super) fn new(server: Arc<str>, closer: Closer) -> Self {
-        Self {
-            server,
-            closer,
-            keeper: None,
-            client: None,
-            shut: false,
-            todo: VecDeque::new(),
-            running: Running::No,
-        }
+        Self { server, closer, keeper: None, client: None, shut: false, todo: VecDeque::new() }
     }
 
     pub(super) fn request(&mut self, job: Job) {
         self.todo.push_back(Todo::Request(job));
     }
 
-    /// A request is not wanted any more; what is to be cancelled without the lock.
-    pub(super) fn cancel(&mut self, key: RequestKey) -> Option<Canceller> {
+    /// A request is not wanted any more.
+    pub(super) fn cancel(&mut self, key: RequestKey) {
         let waiting = |todo: &Todo| matches!(todo, Todo::Request(job) if job.key == key);
-        if let Some(place) = self.todo.iter().position(waiting) {
-            self.todo.remove(place);
-            return None;
+        match self.todo.iter().position(waiting) {
+            Some(place) => drop(self.todo.remove(place)),
+            None => self.todo.push_back(Todo::Drop(key)),
         }
-        if matches!(key, RequestKey::Listing(_)) {
-            return self.running.cancel();
-        }
-        self.todo.push_back(Todo::Drop(key));
-        None
     }
 
     /// What its keeper is to do next.
@@ -81,10 +64,6 @@ impl Link {
         if self.shut {
             return Todo::Leave;
         }
-        let todo = self.todo.pop_front().unwrap_or(Todo::Nothing);
-        if let Todo::Request(Job { key: RequestKey::Listing(_), .. }) = &todo {
-            self.running = Running::Starting;
-        }
-        todo
+        self.todo.pop_front().unwrap_or(Todo::Nothing)
     }
 }

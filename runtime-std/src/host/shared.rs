@@ -203,7 +203,10 @@ impl State {
                 deeds.push(Deed::Shut(link.closer.clone()));
                 deeds.extend(link.keeper.clone().map(Deed::Wake));
             }
-            Effect::Request { key: RequestKey::Call(call), client, method, params, options } => {
+            // One that is nobody's call is the host's own: whether a server still answers.
+            Effect::Request { key: RequestKey::Call(call), client, method, params, options }
+                if self.calls.contains_key(&call) =>
+            {
                 self.work(call, Work { client, what: Asked::Request(method, params), options }, deeds);
             }
             Effect::Resume { key: RequestKey::Call(call), client, from, answers, options } => {
@@ -214,14 +217,14 @@ impl State {
                 link.request(Job { key, method, params, options });
                 deeds.extend(link.keeper.clone().map(Deed::Wake));
             }
-            Effect::Cancel { key: RequestKey::Call(call), .. } => {
+            Effect::Cancel { key: RequestKey::Call(call), .. } if self.calls.contains_key(&call) => {
                 let Some(slot) = self.calls.get_mut(&call) else { return };
                 slot.work = None;
                 deeds.extend(slot.running.cancel().map(Deed::Cancel));
             }
             Effect::Cancel { key, client } => {
                 let Some(link) = self.links.get_mut(&client) else { return };
-                deeds.extend(link.cancel(key).map(Deed::Cancel));
+                link.cancel(key);
                 deeds.extend(link.keeper.clone().map(Deed::Wake));
             }
             _ => {}

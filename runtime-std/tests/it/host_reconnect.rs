@@ -26,6 +26,8 @@ trials!(
     h_207_a_changed_listing_is_offered_at_the_next_turn,
     h_207_a_changed_listing_of_a_modern_server_is_offered_at_once_if_so_set,
     h_101_a_server_that_no_longer_lists_keeps_its_tools,
+    h_075_a_server_whose_calls_take_too_long_is_asked_whether_it_answers,
+    h_075_a_server_that_answers_nothing_is_opened_anew,
 );
 
 fn h_225_after_a_kill_there_are_two_handshakes_and_one_listing() {
@@ -219,4 +221,45 @@ fn h_101_a_server_that_no_longer_lists_keeps_its_tools() {
     let error = state.error.unwrap();
     assert!(error.contains("no answer"), "{error}");
     assert_eq!(text(call(&host, "it", "echo", r#"{"text":"a"}"#)), "a");
+}
+
+/// A host that asks a server after two calls in a row that took too long whether it still answers.
+fn asks_the_mute(arguments: &[&str], limit: Duration) -> Host {
+    let mut config = config();
+    config.timeouts.default = Duration::from_millis(100);
+    (config.probe.after, config.probe.limit) = (2, limit);
+    let host = Host::builder(config).server("it", allowed(), launch(arguments)).open().unwrap();
+    assert!(host.wait_started(LONG));
+    host
+}
+
+fn h_075_a_server_whose_calls_take_too_long_is_asked_whether_it_answers() {
+    // H-075
+    for kind in ["legacy", "modern"] {
+        let record = Record::new();
+        let host = asks_the_mute(&[&record.flag(), kind, "list-once"], LONG);
+        let asked =
+            || if kind == "modern" { record.count("server/discover") - 1 } else { record.count("ping") };
+        // A listing that hangs holds it up no more than anything else does.
+        assert!(host.refresh("it"));
+        eventually("it is asked for its listing", || record.count("tools/list") == 2);
+        for calls in 1..=2 {
+            assert_eq!(ended(host.call(request("it", "hold", "{}")).unwrap()), "timeout");
+            assert!(calls == 2 || asked() == 0, "{kind}");
+        }
+        eventually("it is asked", || asked() == 1);
+        assert_eq!((status(&host, "it"), record.pids().len()), (Status::Connected, 1), "{kind}");
+    }
+}
+
+fn h_075_a_server_that_answers_nothing_is_opened_anew() {
+    // H-075
+    let record = Record::new();
+    let host = asks_the_mute(&[&record.flag(), "no-ping"], Duration::from_millis(100));
+    for _ in 0..2 {
+        assert_eq!(ended(host.call(request("it", "hold", "{}")).unwrap()), "timeout");
+    }
+    eventually("it is started again", || record.pids().len() == 2);
+    assert_eq!(record.count("ping"), 1);
+    until(&host, "it", Status::Connected);
 }

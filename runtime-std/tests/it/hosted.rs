@@ -2,7 +2,7 @@
 //!
 //! Arguments: `record=FILE` (a line for each thing that happened, over all of its starts), `modern`, `hang` (answers
 //! nothing), `die-on-call`, `list-once` (answers one listing), `broken` (lists tools that cannot be offered),
-//! `ignore-eof`. When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
+//! `ignore-eof`, `no-ping` (answers no ping). When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
 //! it is ready), `slow-again` (takes a moment to begin).
 
 use std::fs::{File, OpenOptions};
@@ -80,7 +80,8 @@ impl Hosted {
             }
             _ => self.note(&method),
         }
-        if self.has("hang") || self.again && self.has("hang-again") {
+        let mute = method == "ping" && self.has("no-ping");
+        if self.has("hang") || mute || self.again && self.has("hang-again") {
             return;
         }
         let modern = self.has("modern");
