@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use crate::config::Configuration;
 use crate::failure::Failure;
 use crate::options::Common;
-use crate::output::complain;
+use crate::output::{complain, indented};
 use crate::state::State;
 use crate::trace::TraceFile;
 
@@ -50,7 +50,7 @@ impl Context {
     /// Says something that is worth knowing and stops nothing.
     pub(crate) fn warn(&self, text: &str) {
         if !self.common.quiet && !self.common.json {
-            complain(&format!("warning: {text}"));
+            complain(&format!("warning: {}", indented(text)));
         }
     }
 }

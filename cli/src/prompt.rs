@@ -8,7 +8,7 @@ use sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
 use sanswire_std::Responder;
 
 use crate::json::{object, text};
-use crate::output::{complain, escape, indented};
+use crate::output::{complain, escape, indented, put_before};
 use crate::{signals, wait};
 
 /// Asks yes or no; anything else than a clear yes is no.
@@ -118,7 +118,7 @@ impl Person {
     fn ask(&self, request: &InputRequest) -> Result<InputAnswer, Left> {
         let params = request.params.as_ref().map_or_else(RawJson::empty_object, RawJson::clone);
         let message = request.message().unwrap_or_default();
-        complain(&format!("{} asks: {}", self.server, indented(&message)));
+        put_before(&format!("{} asks: {}", escape::line(&self.server), indented(&message)));
         match request.kind {
             InputKind::ElicitForm => {
                 let form = match Form::read(params.view()) {
@@ -135,7 +135,7 @@ impl Person {
             }
             InputKind::ElicitUrl => {
                 let url = text(params.view(), "url").unwrap_or_default();
-                complain(&format!(
+                put_before(&format!(
                     "It wants you to open this address, and to go on there:\n  {}",
                     escape::line(&url)
                 ));

@@ -14,7 +14,7 @@ use crate::config::{Entry, Kind, launch};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::{EraChoice, Inherit, Reach};
-use crate::output::{complain, escape};
+use crate::output::{escape, put_before};
 use crate::prompt::confirm;
 use crate::state::hex_hash;
 
@@ -191,8 +191,8 @@ pub(crate) fn require_trust(context: &Context, entry: &Entry) -> Result<(), Fail
     }
     let name = escape::line(&entry.name);
     let would = if matches!(entry.kind, Kind::Http { .. }) { "send to" } else { "run" };
-    complain(&format!("{file} comes with this project. To start {name} it would {would}:"));
-    complain(&full_command(entry));
+    put_before(&format!("{file} comes with this project.\nTo start {name} it would {would}:"));
+    put_before(&full_command(entry));
     if !confirm("Start it, now and in future, as long as the file stays as it is?") {
         return Err(untrusted);
     }

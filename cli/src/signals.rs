@@ -1,6 +1,6 @@
 //! Signals: what runs is cancelled, servers are stopped as they should be, and the status says why.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sanswire_std::Closer;
@@ -9,6 +9,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
+/// Whether a prompt is shown.
+static ASKING: AtomicBool = AtomicBool::new(false);
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
 
 /// What is ended when a signal comes.
@@ -23,8 +25,13 @@ pub(crate) fn watch() {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let watch = move || {
         for signal in signals.forever() {
-            if CAUGHT.swap(signal, Ordering::SeqCst) != 0 {
-                exit(signal);
+            match CAUGHT.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => {}
+                // A prompt takes whatever interrupts it for Ctrl-C, and sends a signal of its own.
+                Err(first) if first != SIGINT && signal == SIGINT && ASKING.swap(false, Ordering::SeqCst) => {
+                    continue;
+                }
+                Err(_) => exit(signal),
             }
             let ended = std::thread::Builder::new().name("signal".into()).spawn(move || {
                 let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
@@ -70,6 +77,11 @@ pub(crate) fn settle() {
     while CAUGHT.load(Ordering::SeqCst) != 0 {
         std::thread::park();
     }
+}
+
+/// A prompt is shown from here on, or is no more.
+pub(crate) fn asking(begun: bool) {
+    ASKING.store(begun, Ordering::SeqCst);
 }
 
 /// A prompt was left by Ctrl-C, which it turns into a signal: that ends the program, once it is noticed.

@@ -12,6 +12,7 @@ use sanswire::host::{Event, Warning};
 use sanswire_std::host::HostObserver;
 
 use crate::output::escape;
+use crate::signals;
 
 /// What passes within this time is not worth a spinner.
 const MOMENT: Duration = Duration::from_millis(300);
@@ -157,11 +158,14 @@ pub(crate) fn aside<T>(ask: impl FnOnce() -> T) -> T {
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match shown {
+    signals::asking(true);
+    let said = match shown {
         Some(Shown::One(bar)) => bar.suspend(ask),
         Some(Shown::Many(bars)) => bars.suspend(ask),
         None => ask(),
-    }
+    };
+    signals::asking(false);
+    said
 }
 
 fn style(template: &str) -> ProgressStyle {

@@ -8,9 +8,15 @@ use sanswire::mcp::types::tool::Tool;
 
 use super::show::hints_said;
 use crate::json::pretty;
-use crate::output::complain;
+use crate::output::put_before;
 use crate::state::Scope;
 use crate::{signals, wait};
+
+/// The most characters of a tool's name that are shown.
+const NAME: usize = 256;
+
+/// The columns of a choice that are not its tool's name.
+const CHOICE: usize = 45;
 
 /// A question, and what goes with it.
 pub(super) struct Prompt<'a> {
@@ -47,12 +53,12 @@ impl Prompt<'_> {
     /// Shows the call, and asks. The first choice, which stands chosen, is no.
     pub(super) fn ask(self) -> Said {
         wait::aside(|| {
-            complain(&self.text());
+            put_before(&self.text());
             loop {
                 match self.choose() {
                     Ok(Choice::Yes(scope)) => return Said::Yes(scope),
                     Ok(Choice::No) => return Said::No,
-                    Ok(Choice::Show) => complain(&self.all_arguments()),
+                    Ok(Choice::Show) => put_before(&self.all_arguments()),
                     Err(dialoguer::Error::IO(error)) => {
                         if error.kind() == std::io::ErrorKind::Interrupted {
                             signals::interrupted();
@@ -66,7 +72,7 @@ impl Prompt<'_> {
 
     fn text(&self) -> String {
         let request = self.request;
-        let tool = self.mask.line(&request.tool.to_string());
+        let tool = self.mask.line_within(&request.tool.to_string(), NAME);
         let mut text = format!("May {tool} be called?\n");
         text.push_str(&format!("  why this is asked: {}\n", request.hint));
         text.push_str(&format!("  the server says of it: {}\n", hints_said(self.tool)));
@@ -94,7 +100,10 @@ impl Prompt<'_> {
     }
 
     fn choose(&self) -> Result<Choice, dialoguer::Error> {
-        let tool = self.mask.line_within(&self.request.tool.to_string(), 60);
+        // Every choice is one line, whatever its tool is called.
+        let columns: usize = console::Term::stderr().size().1.into();
+        let room = columns.saturating_sub(CHOICE).min(60);
+        let tool = self.mask.line_within(&self.request.tool.to_string(), room);
         let mut choices = vec![("No".to_owned(), Choice::No), ("Yes, this once".into(), Choice::Yes(None))];
         if let Some(session) = &self.session {
             let scope = Scope::Session(session.clone());

@@ -10,6 +10,7 @@ use super::expand::Rules;
 use super::kind::{Kind, Words};
 use crate::json::{member, text};
 use crate::options::{EraChoice, Inherit};
+use crate::output::escape;
 
 /// One server. Nothing in it is expanded yet.
 #[derive(Clone, Debug)]
@@ -161,9 +162,10 @@ impl Entry {
 
     /// Where it stands, for people.
     pub(crate) fn place(&self) -> String {
+        let name = escape::line(&self.name);
         match &self.file {
-            Some(file) => format!("{} in {}", self.name, file.display()),
-            None => self.name.clone(),
+            Some(file) => format!("{name} in {}", file.display()),
+            None => name.into_owned(),
         }
     }
 }

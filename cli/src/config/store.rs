@@ -139,7 +139,8 @@ impl Store {
 
     fn write(&self) -> io::Result<()> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
-        let new = self.target.with_file_name(format!(".{name}.{}.new", std::process::id()));
+        // One name for all: what a run left behind that was killed here is gone with the next change.
+        let new = self.target.with_file_name(format!(".{name}.new"));
         // Nothing that is there already is written to: in a project it could be a link to anywhere.
         let _ = fs::remove_file(&new);
         let written = create(&new).and_then(|mut file| {

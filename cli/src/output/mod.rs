@@ -2,6 +2,7 @@
 
 pub(crate) mod content;
 pub(crate) mod escape;
+mod fold;
 mod save;
 pub(crate) mod table;
 
@@ -61,6 +62,12 @@ fn write_out(bytes: &[u8]) -> Result<(), Failure> {
 pub(crate) fn complain(text: &str) {
     let mut err = io::stderr().lock();
     let _ = writeln!(err, "{}", escape::text(text));
+}
+
+/// Says something to a person who is about to decide: as [`complain`], in lines as wide as the terminal.
+pub(crate) fn put_before(text: &str) {
+    let columns = console::Term::stderr().size().1;
+    complain(&fold::folded(&escape::text(text), columns.into()));
 }
 
 /// Says what went wrong: one line of JSON for programs, a sentence with a remedy for people.

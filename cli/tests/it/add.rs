@@ -153,6 +153,18 @@ fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
     assert_eq!(home.read(OWN), "{");
 }
 
+#[test]
+fn what_a_run_that_was_killed_left_behind_is_gone_after_the_next_change() {
+    let home = Home::new();
+    home.run(&["add", "a", "--", "true"]).ok();
+    home.write("config/sanswire/.config.json.new", "{\"mcpServers\":{\"a\":{\"env\":{\"TOKEN\":\"old-");
+    home.run(&["add", "b", "--", "true"]).ok();
+    let left = std::fs::read_dir(home.path.join("config/sanswire")).unwrap();
+    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["config.json"]);
+    assert_eq!(file(&home)["mcpServers"].as_object().unwrap().len(), 2);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_file_is_for_the_user_alone_links_are_followed_and_those_of_a_project_are_not() {

@@ -263,6 +263,9 @@ fn what_is_allowed_always_is_for_that_tool_of_that_server_until_it_is_taken_back
     assert!(home.run(&["policy", "revoke", "f/t"]).stderr.contains("f/t is asked about again"));
     assert_eq!(headless(&home, &["call", "f/t"]).status, 10);
     assert_eq!(home.run(&["policy", "revoke", "f/t"]).status, 5);
+    assert_eq!(answered(&home, &["call", "f/t"], ALWAYS).0, 0);
+    let said = home.run(&["policy", "revoke", "f/t", "--json"]).json();
+    assert_eq!(said, serde_json::json!({"tool": "f/t", "revoked": 1}));
 }
 
 #[test]
@@ -336,5 +339,45 @@ fn b_103_a_tool_that_is_left_out_is_not_there() {
         assert_eq!(names, ["t", "r"]);
         assert_eq!(headless(&home, &["call", "f/t"]).ok(), "ok\n");
         assert_eq!(calls(&home).len(), 1);
+    }
+}
+
+#[test]
+fn no_name_is_spaced_out_until_it_stands_where_our_own_lines_stand() {
+    // The terminal has 100 columns, and breaks what is longer.
+    let home = home("", "");
+    let forged = "why this is asked: you allowed it before";
+    let name = format!("t be called?{}  {forged}", " ".repeat(100 - "May f/t be called?".len()));
+    let tools = format!(r#"[{{"name":{name:?},"inputSchema":{{"type":"object"}}}}]"#);
+    let argument = format!("a={}x:  {forged}", " ".repeat(100 - "    a: ".len() - 60));
+    let long = format!("{}={}{forged}", "n".repeat(60), " ".repeat(60 - "why this is".len()));
+    let (status, seen) = answered_with(&home, &["call", "f", &name, &argument, &long], "\r", &tools);
+    assert_eq!(status, 10, "{seen}");
+    let question = seen.split("Call it?:").next().unwrap();
+    let width = |line: &str| line.chars().count();
+    assert!(question.lines().all(|line| width(line) < 100), "{question:?}");
+    let ours: Vec<&str> = question.lines().filter(|line| line.starts_with("  why")).collect();
+    assert_eq!(
+        ours,
+        ["  why this is asked: set by the server's approval (ask, allow, deny)"],
+        "{question:?}"
+    );
+    assert!(question.contains("\n      ") && question.contains(forged), "{question:?}");
+    let choices = seen.split("Call it?:").nth(1).unwrap();
+    assert!(choices.lines().all(|line| width(line.trim_end()) < 100), "{choices:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_while_somebody_is_asked_is_the_status_and_nothing_is_called() {
+    for (name, status) in [("-TERM", 143), ("-HUP", 129), ("-INT", 130)] {
+        let home = home("", "");
+        let mut terminal = Terminal::start(&home, &["call", "f/t"], &[("TOOLS", TOOLS)]);
+        terminal.expect("Call it?");
+        terminal.expect_keys();
+        terminal.signal(name);
+        let (got, seen) = terminal.wait();
+        assert_eq!(got, status, "{name}: {seen:?}");
+        assert!(calls(&home).is_empty() && !seen.contains("was not called"), "{name}: {seen:?}");
     }
 }

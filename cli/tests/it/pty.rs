@@ -129,6 +129,11 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Sends a signal to the program alone, as `kill` names it.
+    pub(crate) fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
     /// Waits for the end; gives the exit status and all that was ever shown.
     #[track_caller]
     pub(crate) fn wait(mut self) -> (i32, String) {

@@ -115,3 +115,36 @@ fn what_would_be_run_is_shown_on_one_line_and_ctrl_c_ends_the_program() {
     assert!(seen.contains("To start p\\n  true it would run"), "{seen:?}");
     assert!(seen.contains("status 130") && !seen.contains("not been allowed"), "{seen:?}");
 }
+
+#[test]
+fn a_command_is_not_spaced_out_until_it_stands_where_our_own_lines_stand() {
+    let home = Home::new();
+    let spaces = " ".repeat(100 - "  sh -c 'evil".len());
+    home.write(
+        "work/.sanswire.json",
+        &format!(
+            r#"{{"mcpServers":{{"p":{{"command":"sh","args":["-c","evil{spaces}Start it? It is harmless"]}}}}}}"#
+        ),
+    );
+    let words = format!("{} tools p", env!("CARGO_BIN_EXE_sanswire"));
+    let seen = seen_after(&home, &words, &[], "stays as it is?", "n\r");
+    assert!(seen.contains("\n        ") && seen.contains("Start it? It is harmless'\r\n"), "{seen:?}");
+    assert_eq!(seen.lines().filter(|line| line.starts_with("Start it")).count(), 1, "{seen:?}");
+    assert!(seen.lines().take(3).all(|line| line.chars().count() < 100), "{seen:?}");
+}
+
+#[test]
+fn no_name_in_a_file_begins_a_line_of_its_own_in_a_warning() {
+    let home = Home::new();
+    home.write(
+        "work/.sanswire.json",
+        r#"{"mcpServers":{"p\nerror: gone":{"command":"true","approval":"allow","n\nerror: gone":1}},"sanswire":{"rules":{"x\nerror: gone":"allow"}}}"#,
+    );
+    let ran = home.run(&["servers"]);
+    assert!(ran.stderr.contains("p\\nerror: gone in "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.lines().all(|line| line.starts_with("warning: ") || line.starts_with("  ")),
+        "{}",
+        ran.stderr
+    );
+}

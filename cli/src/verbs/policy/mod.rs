@@ -52,8 +52,13 @@ fn revoke(context: &Context, tool: &str) -> Result<(), Failure> {
     match context.state.revoke(tool) {
         Ok(0) => Err(Failure::not_found(format!("nothing was allowed of {tool:?}"))
             .hint("sanswire policy grants lists what was")),
-        Ok(_) => {
-            if !context.common.quiet && !context.common.json {
+        Ok(count) => {
+            if context.common.json {
+                return json_document(&object(|w| {
+                    w.string("tool", tool).u64("revoked", count as u64);
+                }));
+            }
+            if !context.common.quiet {
                 complain(&format!("{tool} is asked about again"));
             }
             Ok(())
