@@ -156,9 +156,11 @@ check_pins() {
     [ -s .ci/clients/rmcp/Cargo.lock ] || fail "the Rust client has no lock file"
 }
 
+# 3 MiB held what lists and calls the tools of one server at a time; a host of many servers, policy, and the files of
+# fifteen other programs are half a MiB more.
 check_size() {
     cargo build --release -p sanswire-cli --locked --quiet
-    local size most=3145728
+    local size most=3670016
     cp "${CARGO_TARGET_DIR:-target}/release/sanswire" .ci-cache/sanswire-stripped
     strip .ci-cache/sanswire-stripped
     size=$(wc -c <.ci-cache/sanswire-stripped)
