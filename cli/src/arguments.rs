@@ -1,13 +1,14 @@
 //! Arguments of a call: `name=value`, typed as the tool's schema says; `name:=json`; `name=@file`;
 //! `name:=@file`; and all at once by `--args`.
 
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 
 use sanswire::jsonrpc::{JsonRef, Kind, RawJson};
+use sanswire::limits::Limits;
 use sanswire::mcp::types::schema::{JsonTypes, property_types};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, status};
 use crate::json::{member, object, text};
 
 /// One `name=value`.
@@ -288,15 +289,25 @@ fn parse(said: &str, name: &str) -> Result<RawJson, Failure> {
 }
 
 fn read_file(path: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{path} cannot be read: {error}")))
+    read(path, std::fs::File::open(path))
 }
 
 fn read_stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
-    Ok(text)
+    read("standard input", Ok(std::io::stdin()))
+}
+
+/// Reads a text to its end, or until it is longer than any message may be.
+fn read(what: &str, from: std::io::Result<impl Read>) -> Result<String, Failure> {
+    let most = Limits::default().max_message_bytes;
+    let mut bytes = Vec::new();
+    from.and_then(|from| from.take(most as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| Failure::usage(format!("{what} cannot be read: {error}")))?;
+    if bytes.len() > most {
+        let message = format!("{what} is longer than a message may be: {most} bytes");
+        return Err(Failure::new(status::LIMIT, "limit", message));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{what} cannot be read: it is not UTF-8 text")))
 }
 
 /// A tool's arguments as a signature: `text: string, steps?: integer`.

@@ -243,3 +243,19 @@ fn a_hint_names_the_socket_that_was_named() {
     assert_eq!(line, "inspect add --unix 'a socket'");
     assert!(told.ok().contains("add("), "{line}");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_read_no_further_than_a_message_may_go() {
+    let home = Home::new();
+    for words in [
+        &["call", "demo/echo", "text=@/dev/zero"][..],
+        &["call", "demo/echo", "text:=@/dev/zero"],
+        &["call", "demo/echo", "--args", "@/dev/zero"],
+        &["policy", "test", "/dev/zero"],
+    ] {
+        let ran = home.run(words);
+        assert_eq!((ran.status, ran.stdout.as_str()), (13, ""), "{words:?}: {ran:?}");
+        assert!(ran.stderr.contains("/dev/zero is longer than a message may be: 16777216 bytes"), "{ran:?}");
+    }
+}

@@ -153,6 +153,7 @@ fn a_row_that_could_not_fail_is_an_error() {
         (r#"{"server":"f","tool":"t","expect":"ask","aprover":false}"#, "did you mean approver?"),
         (r#"{"server":"f","tool":"t","expect":"ask","plan":1}"#, "plan is not true or false"),
         (r#"{"server":"f","tool":"t","expect":"ask","hints":{"readonly":true}}"#, "decides nothing"),
+        (r#"{"server":"f","tool":"t","expect":"ask","expect":"call"}"#, "\"expect\" stands there twice"),
         (r#"{"server":"f","tool":"t","expect":"ask","nth":0}"#, "nth is no whole number"),
         ("{\"server\":\"g\",\"tool\":\"t\",\"expect\":\"call\"}\n7", "row 2: it is a number"),
         ("{\"server\":\"g\",\n\"tool\":\"t\"}", "line 1: "),

@@ -69,8 +69,8 @@ fn b_99_secrets_inside_of_arguments_and_values_are_found() {
     let fake = home.path.join("fake.sh").display().to_string();
     home.configure(&format!(
         r#"{{"s":{{"command":"sh","args":["{fake}","postgres://u:s3cr3t-one@h/db","--header","Authorization: Bearer s3cr3t-two==",
-            "https://h/?a=b&api_key=s3cr3t-three","{{\"token\":\"s3cr3t-four\"}}"],
-            "env":{{"URL":"http://u:s3cr3t-five@h","PRIVATE_KEY":"-----BEGIN\ns3cr3t-six\n-----END","P":"s3cr3t-&<sëven>"}}}}}}"#
+            "https://h/?a=b&api_key=s3cr3t-three","plain s3cr3t-seven","${{S}}","{{\"token\":\"s3cr3t-four\"}}"],
+            "env":{{"REF":"${{S}}","TOKEN":"s3cr3t-seven","URL":"http://u:s3cr3t-five@h","PRIVATE_KEY":"-----BEGIN\ns3cr3t-six\n-----END","P":"s3cr3t-&<sëven>"}}}}}}"#
     ));
     let says = r#"{"code":1,"message":"s3cr3t-one s3cr3t-two== s3cr3t-three s3cr3t-four s3cr3t-five s3cr3t-six","data":["s3cr3t-\u0026\u003cs\u00ebven\u003e","s3cr3t-%26%3Cs%C3%ABven%3E"]}"#;
     for words in [
@@ -82,12 +82,14 @@ fn b_99_secrets_inside_of_arguments_and_values_are_found() {
         &["doctor", "--json"],
     ] {
         let mut command = home.command(words);
-        command.env("CALL", format!("\"error\":{says}"));
+        command.env("CALL", format!("\"error\":{says}")).env("S", "s3cr3t-eight");
         let ran = run(command, "");
         let all = format!("{}{}", ran.stdout, ran.stderr);
         assert!(all.contains("***") && !all.contains("s3cr3t"), "{words:?}: {all}");
     }
     assert!(!home.read("work/t.jsonl").contains("s3cr3t"));
+    // What a reference says is no secret.
+    assert!(home.run(&["servers"]).ok().contains("'plain ***' '${S}'"));
 }
 
 #[test]

@@ -110,8 +110,11 @@ fn row(
         return Err(wrong(format!("it is {}, not an object", value.kind())));
     }
     let known = MEMBERS.map(str::to_owned);
-    for (name, _) in value.members() {
+    for (n, (name, _)) in value.members().enumerate() {
         let name = name.decode();
+        if value.members().take(n).any(|(before, _)| before.decode() == name) {
+            return Err(wrong(format!("{name:?} stands there twice")));
+        }
         if !MEMBERS.contains(&&*name) {
             // A slip would make a row that says less than it seems to.
             let meant = suggestion(&name, &known).map(|meant| format!("; did you mean {meant}?"));

@@ -3,7 +3,7 @@
 mod check;
 mod show;
 
-use crate::config::launch::secret_words;
+use crate::config::launch::{secret_words, variable_secrets};
 use crate::config::{Configuration, Entry, Kind};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -119,8 +119,10 @@ fn hint(context: &Context, configuration: &Configuration) {
 /// The command as it stands in the file, what looks secret in it masked.
 pub(super) fn command(entry: &Entry) -> String {
     match &entry.kind {
-        Kind::Command { program, args, .. } => {
-            let mask = Mask::new(secret_words(args));
+        Kind::Command { program, args, env, .. } => {
+            // A reference to a variable is no secret: what it stands for is not shown here.
+            let written = variable_secrets(env).into_iter().filter(|value| !value.contains('$'));
+            let mask = Mask::new(secret_words(args).into_iter().chain(written));
             let words: Vec<String> =
                 std::iter::once(program).chain(args).map(|word| quoted(&mask.apply(word))).collect();
             words.join(" ")
