@@ -1,11 +1,11 @@
 //! The thread that looks after one connection: opens it, tells the host of it, makes the requests that no call waits
 //! for, and shuts it.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::Builder;
 
 use sanswire::Instant;
-use sanswire::client::{Event, Start, Verdict};
+use sanswire::client::{Event, Outcome, Start, Verdict};
 use sanswire::host::{ClientHandle, RequestKey};
 
 use super::link::{Job, Todo};
@@ -17,6 +17,10 @@ use crate::error::ConnectError;
 use crate::exit::Exit;
 use crate::pending::Pending;
 use crate::shared::Keeper;
+
+/// The most connections of one server that are being shut while another is opened: one whose processes are slow to end
+/// must not fill the system with them.
+const MAX_LEAVING: usize = 4;
 
 /// A connection that is to be opened.
 pub(super) struct Attempt {
@@ -38,6 +42,10 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
     let mut leaving = Leaving { host, client, exit: None };
     if !host.arrive(client) {
         return;
+    }
+    if !host.wait_for_room(client, attempt.until) {
+        let why = "too many of its earlier processes have not ended yet; end them by hand";
+        return host.act(|machine, now| machine.handle_not_opened(client, why, now));
     }
     let Some(launch) = host.launches.get(&attempt.server) else { return };
     let Attempt { start, until, closer, .. } = attempt;
@@ -107,7 +115,7 @@ impl Keeping<'_> {
     /// What came in. True: the end.
     fn tell_news(&mut self) -> bool {
         // In this order: what came before the end is told before it.
-        let closed = self.connection.is_closed();
+        let mut closed = self.connection.is_closed();
         self.tell_verdict();
         loop {
             let Some(notice) = self.connection.shared().lock().notices.pop() else { break };
@@ -124,6 +132,13 @@ impl Keeping<'_> {
         });
         if !over.is_empty() {
             self.watch_open();
+        }
+        if over.iter().any(|(_, outcome)| matches!(outcome, Outcome::Lost { .. })) {
+            closed = self.connection.is_closed();
+        }
+        if closed.is_some() {
+            // The end of the connection says of it what there is to say, and why.
+            over.retain(|(_, outcome)| !matches!(outcome, Outcome::Lost { .. }));
         }
         for (key, outcome) in over {
             self.host.act(|machine, now| machine.handle_outcome(key, Ok(outcome), now));
@@ -167,6 +182,12 @@ struct Leaving<'a> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.host.leave(self.client, self.exit.take());
+        if std::thread::panicking() {
+            // Nobody else would, and its time would have to run out first.
+            let why =
+                "the thread that looks after it panicked; see to the code of its sandbox, if it has any";
+            self.host.act(|machine, now| machine.handle_not_opened(self.client, why, now));
+        }
     }
 }
 
@@ -178,6 +199,23 @@ impl Shared {
             !link.shut
         })
         .unwrap_or(false)
+    }
+
+    /// Waits until few enough connections of its server are being shut. False: not in time.
+    fn wait_for_room(&self, client: ClientHandle, until: Instant) -> bool {
+        let mut state = self.lock();
+        loop {
+            let Some(link) = state.links.get(&client).filter(|link| !link.shut) else { return true };
+            let leaving = |other: &&super::link::Link| other.shut && other.server == link.server;
+            if state.links.values().filter(leaving).count() < MAX_LEAVING {
+                return true;
+            }
+            let left = until.saturating_since(self.clock.now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Calls can be made from here on.

@@ -165,6 +165,9 @@ impl Shared {
     fn drain(&self, state: &mut State, deeds: &mut Vec<Deed>) {
         loop {
             if let Some(effect) = state.machine.poll_effect() {
+                if matches!(effect, Effect::Shut { .. }) {
+                    self.changed.notify_all();
+                }
                 state.take_effect(effect, deeds);
             } else if let Some(event) = state.machine.poll_event() {
                 if matches!(event, Event::Started) {

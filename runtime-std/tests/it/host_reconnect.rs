@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use sanswire_std::host::{CallOutcome, Event, Host};
+use sanswire_std::StopLadder;
+use sanswire_std::host::{CallOutcome, Event, Host, Launch};
 use sanswire_std::sanswire::host::RefreshMode;
 use sanswire_std::sanswire::host::link::Status;
 
-use crate::common::{LONG, eventually, kill, runs, trials, within};
+use crate::common::{LONG, child, eventually, kill, options, runs, trials, within};
 use crate::host_common::{
     Seen, allowed, builder, call, config, ended, host, launch, pid, request, status, text, until,
 };
@@ -23,6 +24,7 @@ trials!(
     h_111_h_224_closed_while_it_reconnects,
     h_110_a_reconnect_by_hand_replaces_the_process,
     many_reconnects_at_once_leave_one_process,
+    h_112_one_that_is_slow_to_end_does_not_fill_the_system,
     h_207_a_changed_listing_is_offered_at_the_next_turn,
     h_207_a_changed_listing_of_a_modern_server_is_offered_at_once_if_so_set,
     h_101_a_server_that_no_longer_lists_keeps_its_tools,
@@ -171,6 +173,23 @@ fn many_reconnects_at_once_leave_one_process() {
     eventually("the others are gone", || record.pids().iter().filter(|pid| runs(**pid)).eq([&now]));
     within(LONG, || host.close());
     assert!(record.pids().iter().all(|pid| !runs(*pid)));
+}
+
+fn h_112_one_that_is_slow_to_end_does_not_fill_the_system() {
+    // H-112
+    let record = Record::new();
+    let mut options = options();
+    options.stop = StopLadder::new(Duration::from_secs(1), LONG, LONG);
+    let launch = Launch::command(child(&["hosted", "ignore-eof", &record.flag()]), options);
+    let host = builder().server("it", allowed(), launch).open().unwrap();
+    assert!(host.wait_started(LONG));
+    for _ in 0..12 {
+        assert!(host.reconnect("it"));
+        until(&host, "it", Status::Connected);
+        let running = record.pids().into_iter().filter(|pid| runs(*pid)).count();
+        assert!(running <= 5, "{running}");
+    }
+    assert_eq!(record.pids().len(), 13);
 }
 
 fn grown(host: &Host) -> bool {

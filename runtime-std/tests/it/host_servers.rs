@@ -1,14 +1,16 @@
 //! The servers of a host: those that work, and those that do not.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sanswire_std::host::{Event, Host, HostConfig, HostError, Launch};
+use sanswire_std::sanswire::error::CloseReason;
 use sanswire_std::sanswire::host::catalog::ToolOutcome;
 use sanswire_std::sanswire::host::link::Status;
 use sanswire_std::sanswire::host::{ServerConfig, Warning};
-use sanswire_std::{Command, Ended};
+use sanswire_std::{Command, Ended, Wrap, Wrapped};
 
-use crate::common::{LONG, eventually, options, runs, shell, trials, within};
+use crate::common::{LONG, child, eventually, options, runs, shell, trials, within};
 use crate::host_common::{
     Seen, allowed, builder, call, host, launch, launch_command, pid, status, text, until,
 };
@@ -16,6 +18,8 @@ use crate::hosted::Record;
 
 trials!(
     h_091_h_127_others_work_while_one_hangs_and_one_is_missing,
+    h_091_a_sandbox_that_panics_fails_its_server_at_once,
+    h_091_one_that_dies_while_it_lists_is_told_with_the_reason,
     h_070_one_that_hangs_costs_its_own_limit_only,
     h_093_h_095_whoever_waits_for_the_start_gets_all_that_there_is,
     h_095_with_nothing_to_start_nobody_waits,
@@ -60,6 +64,37 @@ fn h_091_h_127_others_work_while_one_hangs_and_one_is_missing() {
     assert!(hung.pids().into_iter().chain(good.pids()).all(|pid| !runs(pid)));
     // One process for all of its calls.
     assert_eq!((good.count("start"), good.count("call")), (1, 2));
+}
+
+struct Panics;
+
+impl Wrap for Panics {
+    fn wrap(&self, _: Command) -> std::io::Result<Wrapped> {
+        panic!("as it was told to")
+    }
+}
+
+fn h_091_a_sandbox_that_panics_fails_its_server_at_once() {
+    // H-091
+    let mut options = options();
+    options.wrap = Some(Arc::new(Panics));
+    let host = builder()
+        .server("good", allowed(), launch(&[]))
+        .server("it", allowed(), Launch::command(child(&["hosted"]), options))
+        .open()
+        .unwrap();
+    until(&host, "it", Status::Failed);
+    let error = host.state("it").unwrap().error.unwrap();
+    assert!(error.contains("panicked"), "not because its time ran out: {error}");
+    assert!(host.wait_started(LONG));
+    assert_eq!(text(call(&host, "good", "echo", r#"{"text":"a"}"#)), "a");
+}
+
+fn h_091_one_that_dies_while_it_lists_is_told_with_the_reason() {
+    // H-091
+    let host = builder().server("it", allowed(), launch(&["die-on-list"])).open().unwrap();
+    until(&host, "it", Status::Failed);
+    assert_eq!(host.state("it").unwrap().error.unwrap(), CloseReason::Eof.to_string());
 }
 
 fn h_070_one_that_hangs_costs_its_own_limit_only() {

@@ -2,7 +2,7 @@
 //!
 //! Arguments: `record=FILE` (a line for each thing that happened, over all of its starts), `modern`, `hang` (answers
 //! nothing), `die-on-call`, `list-once` (answers one listing), `broken` (lists tools that cannot be offered),
-//! `ignore-eof`, `no-ping` (answers no ping). When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
+//! `ignore-eof`, `no-ping` (answers no ping), `die-on-list`. When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
 //! it is ready), `slow-again` (takes a moment to begin).
 
 use std::fs::{File, OpenOptions};
@@ -96,6 +96,7 @@ impl Hosted {
             ),
             ("tools/list", Some(_)) if self.listed.swap(true, Ordering::Relaxed) && self.has("list-once") => {
             }
+            ("tools/list", _) if self.has("die-on-list") => std::process::exit(8),
             ("tools/list", Some(id)) => self.list(&id),
             ("notifications/initialized", _) if self.again && self.has("die-ready-again") => {
                 std::process::exit(7);
