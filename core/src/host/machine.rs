@@ -41,6 +41,13 @@ impl Host {
         Ok(Self { manager: Manager::new(&config, now)?, calls: Calls::new(&config)?, config })
     }
 
+    /// Handles of calls and of questions count up from here on, where they are not beyond that already. Who drives several
+    /// hosts gives each a range of its own, so that an answer that is meant for one is never taken by another. They
+    /// count from 0 otherwise.
+    pub fn count_from(&mut self, first: u64) {
+        self.calls.count_from(first);
+    }
+
     /// Asks for a call. It is decided at once: made, asked about, or denied; each accepted call, denied ones among
     /// them, ends in one [`Event::Finished`].
     ///

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -20,6 +21,13 @@ use crate::clock::Clock;
 
 /// How long the end of a host may take if nothing else is said.
 const SHUTDOWN_TOTAL: Duration = Duration::from_secs(10);
+
+/// The hosts of this process so far. The handles of each are in a range of its own: an answer that is given to the
+/// wrong host must not let another call pass.
+static HOSTS: AtomicU64 = AtomicU64::new(0);
+
+/// So many handles has each host, as a power of two.
+const HANDLE_BITS: u32 = 40;
 
 /// How a host is set up; see [`Host::builder`].
 #[must_use]
@@ -116,6 +124,7 @@ impl HostBuilder {
         }
         let clock = Clock::start();
         let mut machine = Machine::new(config, clock.now()).map_err(HostError::Config)?;
+        machine.count_from(HOSTS.fetch_add(1, Ordering::Relaxed) << HANDLE_BITS);
         if let Some(bindings) = waist {
             machine.set_waist(Waist::new(bindings).map_err(HostError::Config)?);
         }

@@ -26,6 +26,7 @@ use crate::hosted::Record;
 trials!(
     h_237_somebody_is_asked_on_the_thread_of_the_call,
     h_236_of_two_answers_the_first_counts,
+    h_236_what_is_meant_for_one_host_does_nothing_to_another,
     h_048_with_nobody_to_ask_the_call_is_denied,
     h_038_whoever_is_asked_may_come_later,
     h_062_an_approver_that_panics_denies,
@@ -109,6 +110,18 @@ fn h_236_of_two_answers_the_first_counts() {
     eventually("its end is told", || {
         seen.all().iter().any(|event| matches!(event, Event::ApprovalEnded(over) if *over == question))
     });
+}
+
+fn h_236_what_is_meant_for_one_host_does_nothing_to_another() {
+    // H-236
+    let ((one, seen), (other, seen_there)) = (asking(|_| None), asking(|_| None));
+    let calls = [&one, &other].map(|host| host.start(request("it", "hold", r#"{"text":"a"}"#)).unwrap());
+    let (here, there) = (question(&seen), question(&seen_there));
+    assert!(!other.answer(here, Answer::AllowOnce) && !one.answer(there, Answer::AllowOnce));
+    let [in_one, in_other] = [&calls[0], &calls[1]].map(|call| call.handle());
+    assert!(!other.cancel(in_one) && !one.cancel(in_other));
+    assert!(one.answer(here, Answer::Deny) && other.answer(there, Answer::Deny));
+    assert_eq!(calls.map(|call| ended(call.wait())), ["denied", "denied"]);
 }
 
 fn h_048_with_nobody_to_ask_the_call_is_denied() {

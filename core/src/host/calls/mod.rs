@@ -128,6 +128,11 @@ impl Calls {
         })
     }
 
+    pub(super) fn count_from(&mut self, first: u64) {
+        self.table.count_from(first);
+        self.approvals.count_from(first);
+    }
+
     /// Calls pass this waist from now on, after they were let through and before they wake a server.
     pub(super) fn set_waist(&mut self, waist: Waist) {
         self.waist = Some(Box::new(waist));

@@ -131,6 +131,10 @@ pub(super) struct Table {
 }
 
 impl Table {
+    pub(super) fn count_from(&mut self, first: u64) {
+        self.last = self.last.max(first);
+    }
+
     /// A handle that names nothing yet.
     pub(super) fn new_handle(&mut self) -> CallHandle {
         self.last += 1;

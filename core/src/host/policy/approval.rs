@@ -131,6 +131,11 @@ impl Approvals {
         Ok(Self { limits, clock, open: BTreeMap::new(), bytes: 0, last: 0 })
     }
 
+    /// Handles count up from here on.
+    pub(in crate::host) fn count_from(&mut self, first: u64) {
+        self.last = self.last.max(first);
+    }
+
     /// Registers a question. It is asked by way of [`poll_request`](Self::poll_request); an answer counts from now on.
     ///
     /// # Errors

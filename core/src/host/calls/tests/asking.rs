@@ -40,6 +40,18 @@ fn an_answer_may_come_before_anybody_heard_of_the_question() {
 }
 
 #[test]
+fn hosts_that_count_from_different_numbers_share_no_handle() {
+    // H-236
+    let mut world = World::new(|_| {});
+    world.calls.count_from(1 << 40);
+    let call = world.call("s/t", "{}");
+    assert_eq!((call.as_u64(), world.asked[0].handle.as_u64()), ((1 << 40) + 1, (1 << 40) + 1));
+    world.calls.count_from(0);
+    assert!(!world.answer_to(ApprovalHandle::from_u64(1), Answer::AllowOnce) && world.sent.is_empty());
+    assert_eq!(world.call("s/u", "{}").as_u64(), (1 << 40) + 2, "none is used twice");
+}
+
+#[test]
 fn a_question_that_nobody_answers_denies_in_the_end() {
     // H-062
     let mut world = World::new(|_| {});
