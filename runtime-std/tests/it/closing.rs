@@ -119,7 +119,10 @@ fn what_a_cork_holds_back_leaves_before_the_end() {
 fn h_124_closed_again_they_give_the_first_result() {
     // H-124
     let clients = [connect(&[]), connect(&[])];
-    kill(clients[0].pid().unwrap());
+    let pid = clients[0].pid().unwrap();
+    kill(pid);
+    // Sending a signal does not wait for it to work.
+    eventually("it is gone", || !runs(pid));
     let first = clients[0].close();
     let exits = close_all(clients.clone(), LONG);
     assert_eq!((exits[0].ended, exits[1].ended), (Ended::Already, Ended::OnEof));

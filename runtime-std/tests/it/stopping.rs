@@ -159,7 +159,7 @@ fn a_closer_ends_what_is_being_opened_what_is_open_and_what_would_be() {
     let client = Client::connect(&child(&[]), options.clone()).unwrap();
     let open = client.pid().unwrap();
     let path = std::env::temp_dir().join(format!("closer-{}", std::process::id()));
-    let script = format!("sh -c 'echo $$ >{0}.new; mv {0}.new {0}; exec sleep 60'; true", path.display());
+    let script = format!("sh -c 'echo $$ >{0}.new; mv {0}.new {0}; exec sleep 600'; true", path.display());
     let opening = std::thread::spawn({
         let options = options.clone();
         move || Client::connect(&shell(&script), options)
@@ -173,7 +173,8 @@ fn a_closer_ends_what_is_being_opened_what_is_open_and_what_would_be() {
     if PLAIN {
         kill(pid);
     } else {
-        assert!(!runs(pid));
+        // The signal is out. Nobody here is its parent, so when it has worked is the system's affair.
+        eventually("what is behind the launcher is gone", || !runs(pid));
     }
     assert_eq!(client.is_closed(), Some(CloseReason::Local));
     for error in [opening.join().unwrap().unwrap_err(), {
