@@ -18,8 +18,9 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// A log of what servers write to stderr, one file for all of them.
 ///
 /// A line is `[server] text`: control characters and what turns the direction of writing are escaped, secrets that are
-/// known ([`set_mask`](Self::set_mask)) are hidden, and what is beyond 4096 characters is cut. One server gets 1 MiB at
-/// once and 256 KiB a second from then on; what is left out is counted, in the log too.
+/// known are hidden, and what is beyond 4096 characters is cut. Known is what [`set_mask`](Self::set_mask) says, or
+/// else the first host whose servers write here. One server gets 1 MiB at once and 256 KiB a second from then on; what
+/// is left out is counted, in the log too.
 ///
 /// The file is created with the first line, for its owner alone (0600), its folders for all to read (0755); one that is
 /// there is added to. It may be a regular file only, no link. A full one is renamed to end in `.1`, in place of the one
@@ -30,7 +31,8 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 pub struct StderrLog {
     path: PathBuf,
     max_bytes: u64,
-    mask: Mutex<Arc<Mask>>,
+    /// `None`: none was set.
+    mask: Mutex<Option<Arc<Mask>>>,
     writing: Mutex<Writing>,
 }
 
@@ -89,9 +91,16 @@ impl StderrLog {
         self
     }
 
-    /// Hides these secrets in lines that are finished from now on.
+    /// Hides these secrets in lines that are finished from now on, in place of those before. An empty mask counts: a
+    /// host that writes here sets its own only if none was set.
     pub fn set_mask(&self, mask: Mask) {
-        *self.mask.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(mask);
+        *self.mask.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(mask));
+    }
+
+    /// As [`set_mask`](Self::set_mask), if none was set.
+    pub(crate) fn set_first_mask(&self, mask: &Mask) {
+        let mut set = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
+        set.get_or_insert_with(|| Arc::new(mask.clone()));
     }
 
     /// Where it is written.
@@ -112,7 +121,7 @@ impl StderrLog {
     }
 
     pub(crate) fn mask(&self) -> Arc<Mask> {
-        Arc::clone(&self.mask.lock().unwrap_or_else(PoisonError::into_inner))
+        self.mask.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
 
     /// Appends whole lines. So many more were left out.

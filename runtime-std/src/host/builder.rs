@@ -125,6 +125,7 @@ impl HostBuilder {
         let clock = Clock::start();
         let mut machine = Machine::new(config, clock.now()).map_err(HostError::Config)?;
         machine.count_from(HOSTS.fetch_add(1, Ordering::Relaxed) << HANDLE_BITS);
+        launches.values().for_each(|launch| launch.hide(&machine.config().mask));
         if let Some(bindings) = waist {
             machine.set_waist(Waist::new(bindings).map_err(HostError::Config)?);
         }

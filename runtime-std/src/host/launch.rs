@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::client::Start;
+use sanswire::host::Mask;
 
 use crate::client::Client;
 use crate::closer::Closer;
 use crate::command::Command;
 use crate::error::ConnectError;
-use crate::options::ConnectOptions;
+use crate::options::{ConnectOptions, StderrMode};
 
 /// A connection of which nothing comes is given up so long before the host gives the attempt up, a tenth of its time at
 /// most: what it says of a server that is stopped then (its exit status, its last words) is worth more.
@@ -20,7 +21,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 ///
 /// Of the options the host sets three by itself: what is known of the server's era, how long connecting may take
 /// ([`connect_timeout`](sanswire::host::ServerConfig::connect_timeout) counts), and the closer. The stop ladder gets no
-/// more time than the host has for its own end, and a server without a name for logs gets the host's.
+/// more time than the host has for its own end, a server without a name for logs gets the host's, and a log without a
+/// mask gets [`HostConfig::mask`](sanswire::host::HostConfig::mask).
 #[derive(Clone, Debug)]
 pub struct Launch {
     way: Way,
@@ -57,6 +59,13 @@ impl Launch {
     pub(super) fn named(mut self, server: &str) -> Self {
         self.options.server_name.get_or_insert_with(|| server.into());
         self
+    }
+
+    /// Has the log that it writes to hide the host's secrets, unless it was told what to hide.
+    pub(super) fn hide(&self, mask: &Mask) {
+        if let StderrMode::Log(log) = &self.options.stderr {
+            log.set_first_mask(mask);
+        }
     }
 
     /// For displays.

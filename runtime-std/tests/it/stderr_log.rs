@@ -24,6 +24,7 @@ trials!(
     h_117_what_is_reached_over_a_socket_has_none,
     h_119_lines_are_prefixed_bounded_and_fit_to_be_read,
     h_119_b_99_secrets_are_hidden_in_the_log,
+    h_119_b_99_a_host_hides_its_secrets_in_the_log,
     h_119_the_file_is_bounded,
     h_119_a_log_that_cannot_be_opened_fails_nobody,
     h_119_a_log_that_fails_later_fails_nobody,
@@ -213,6 +214,27 @@ fn h_119_b_99_secrets_are_hidden_in_the_log() {
     let log = folder.log();
     log.set_mask(Mask::new(["hunter2"]));
     assert_eq!(logged(&log, "one", "the key is hunter2"), "[one] the key is ***\n");
+}
+
+fn h_119_b_99_a_host_hides_its_secrets_in_the_log() {
+    // H-119
+    let of_a_host = |said_before: Option<Mask>| {
+        let folder = Folder::new();
+        let log = folder.log();
+        said_before.into_iter().for_each(|mask| log.set_mask(mask));
+        let launch =
+            Launch::command(shell("echo hunter2 and s3cret >&2; exec $CHILD"), into_log(&log, "one"));
+        let mut config = HostConfig::default();
+        config.mask = Mask::new(["hunter2"]);
+        let host = Host::builder(config).server("one", ServerConfig::default(), launch).open().unwrap();
+        assert!(host.wait_started(LONG));
+        host.close();
+        std::fs::read_to_string(log.path()).unwrap()
+    };
+    assert_eq!(of_a_host(None), "[one] *** and s3cret\n");
+    // Whoever said what to hide knows better.
+    assert_eq!(of_a_host(Some(Mask::new(["s3cret"]))), "[one] hunter2 and ***\n");
+    assert_eq!(of_a_host(Some(Mask::default())), "[one] hunter2 and s3cret\n");
 }
 
 fn h_119_the_file_is_bounded() {
