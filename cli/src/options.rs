@@ -24,7 +24,7 @@ Targets: SERVER/TOOL, SERVER.TOOL or SERVER TOOL. For a server that is in no fil
 command behind --, or an address by --tcp or --unix.
 Exit status: 0 done; 1 wrong usage, or anything not below; 3 authorization needed; 4 unreachable or timed out; \
 5 the tool failed, or was not found; 6 something was found; 10 it may not be called; 12 it was allowed, but is defined otherwise now; \
-13 a limit was exceeded; 130, 143 ended by a signal.";
+13 a limit was exceeded; 129, 130, 143 ended by a signal.";
 
 /// Options of every verb.
 #[derive(Args, Clone, Debug, Default)]

@@ -71,6 +71,8 @@ fn type_in(term: &console::Term, question: &str) -> std::io::Result<Option<Strin
         match term.read_key()? {
             console::Key::Enter => break Some(said),
             console::Key::Escape => break None,
+            // The end of all input, as a terminal has it.
+            console::Key::Char('\u{4}') if said.is_empty() => break None,
             console::Key::Backspace if said.pop().is_some() => {
                 term.clear_line()?;
                 term.write_str(&format!("{question}: {said}"))?;

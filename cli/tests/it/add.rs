@@ -336,3 +336,23 @@ fn escape_leaves_at_every_question_and_nothing_was_written() {
     assert_eq!(terminal.wait().0, 130);
     until("nothing is there", || !home.path.join(OWN).exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn ctrl_d_leaves_a_line_in_which_nothing_stands() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, &["add"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("\r");
+    terminal.expect("Name: ");
+    terminal.expect_keys();
+    // In a line in which something stands it does nothing.
+    terminal.send("a\u{4}b\r");
+    terminal.expect("Command: ");
+    terminal.expect_keys();
+    terminal.send("\u{4}");
+    let (status, seen) = terminal.wait();
+    assert!(status == 1 && seen.contains("Name: ab\r\n") && seen.contains("nothing was written"), "{seen:?}");
+    assert!(!home.path.join(OWN).exists());
+}
