@@ -36,12 +36,16 @@ fn a_server_is_put_in_switched_off_and_on_and_taken_out_and_the_rest_stays_to_th
     assert!(ran.status == 5 && ran.stderr.contains("there is no server \"b-1\""), "{ran:?}");
     let ran = home.run(&["remove"]);
     assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire remove"), "{ran:?}");
-    // Other names of the verbs; anything else shows how the program is used.
+    // H-163: other names of the verbs; anything else, and nothing at all, shows how the program is used.
     home.run(&["new", "c", "--", "x"]).ok();
     assert!(home.run(&["list"]).ok().contains("c "));
+    assert_eq!(home.run(&["list", "--json"]).json(), home.run(&["servers", "--json"]).json());
     home.run(&["rm", "c"]).ok();
     let ran = home.run(&["reload"]);
     assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire"), "{ran:?}");
+    let ran = home.run(&[]);
+    assert!(ran.status == 1 && ran.stderr.contains("Usage: sanswire"), "{ran:?}");
+    assert!(["servers", "add", "remove"].iter().all(|verb| ran.stderr.contains(verb)), "{ran:?}");
     assert_eq!(home.read(OWN), text);
 }
 
@@ -294,6 +298,35 @@ fn on_a_terminal_it_asks_for_the_kind_the_name_and_the_rest() {
     terminal.send("\r");
     assert_eq!(terminal.wait().0, 0);
     assert_eq!(file(&home)["mcpServers"]["bare"], serde_json::json!({"command": "x"}));
+}
+
+#[test]
+fn how_tools_are_told_is_for_all_servers_and_no_new_one_changes_it() {
+    // H-142
+    let home = Home::new();
+    let fake = home.path.join("fake.sh").display().to_string();
+    let set = r#"{"sanswire":{"exposure":"lazy"},"mcpServers":{"#;
+    home.write(OWN, &format!(r#"{set}"a":{{"command":"sh","args":["{fake}"]}}}}}}"#));
+    let mut terminal = Terminal::start(&home, &["add", "b"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("\r");
+    terminal.expect("Command: ");
+    terminal.send(&format!("sh {fake}\r"));
+    terminal.expect("Arguments, if any: ");
+    terminal.send("\r");
+    assert_eq!(terminal.wait().0, 0);
+    home.run(&["add", "c", "--", "sh", &fake]).ok();
+    let text = home.read(OWN);
+    assert!(text.starts_with(set) && text.matches("exposure").count() == 1, "{text}");
+    let names = ["a", "b", "c"];
+    let told = |words: &[&str]| home.run(&[&["tools", "--exposed"], words].concat()).ok();
+    assert!(told(&names).contains("0 of 3 tools told one by one"), "{}", told(&names));
+    for name in names {
+        assert!(told(&[name]).contains("0 of 1 tools told one by one"), "{}", told(&[name]));
+    }
+    home.write(OWN, &text.replace("lazy", "eager"));
+    assert!(told(&names).contains("3 of 3 tools told one by one"), "{}", told(&names));
 }
 
 #[test]

@@ -13,13 +13,14 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server in the shell: legacy, one tool `t` unless `TOOLS` says otherwise, whose answer is `CALL`. `ON_START`,
-/// `ON_LIST` and `ON_CALL` are run before.
+/// `ON_LIST` and `ON_CALL` are run before, and every line that comes in goes to the file `RECORD`.
 const FAKE: &str = r#"
 tools=${TOOLS:-'[{"name":"t","inputSchema":{"type":"object"}}]'}
 call=${CALL:-'"result":{"content":[{"type":"text","text":"ok"}]}'}
 reply() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 eval "$ON_START"
 while IFS= read -r line; do
+  [ -z "$RECORD" ] || printf '%s\n' "$line" >>"$RECORD"
   rest=${line#*'"id":'}; id=${rest%%[!0-9]*}
   case $line in
     *'"method":"initialize"'*) reply '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}' ;;

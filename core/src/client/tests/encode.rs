@@ -5,7 +5,7 @@ use alloc::string::String;
 use crate::client::config::{Config, LogLevel, RequestOptions};
 use crate::client::encode::{self, Body};
 use crate::jsonrpc::{RawJson, RequestId};
-use crate::mcp::types::lifecycle::ClientCapabilities;
+use crate::mcp::types::lifecycle::{ClientCapabilities, Implementation};
 use crate::mcp::{Method, Revision};
 
 fn json(text: &str) -> RawJson {
@@ -59,6 +59,33 @@ fn a_modern_request_says_who_asks_in_which_version_with_which_capabilities() {
             "\n"
         )
     );
+}
+
+#[test]
+fn who_asks_is_as_it_was_set_up_unless_a_request_says_otherwise() {
+    // H-205
+    let mut config = Config::new("c", "1");
+    let plain = r#"lientInfo":{"name":"c","version":"1"}"#;
+    let said = |config: &Config, options: &RequestOptions| {
+        [
+            text(&encode::initialize(1, Revision::V2025_11_25, config)),
+            text(&encode::discover(1, Revision::V2026_07_28, config)),
+            text(&encode::modern_prefix(Revision::V2026_07_28, config, options)),
+        ]
+    };
+    let mut options = RequestOptions::default();
+    assert!(said(&config, &options).iter().all(|said| said.contains(plain)), "{:?}", said(&config, &options));
+    config.client.name = "d".into();
+    config.client.title = Some("The D".into());
+    let changed = r#"lientInfo":{"name":"d","title":"The D","version":"1"}"#;
+    assert!(
+        said(&config, &options).iter().all(|said| said.contains(changed)),
+        "{:?}",
+        said(&config, &options)
+    );
+    options.client = Some(Implementation::new("e", "2"));
+    let [.., request] = said(&config, &options);
+    assert!(request.contains(r#"lientInfo":{"name":"e","version":"2"}"#), "{request}");
 }
 
 #[test]

@@ -193,6 +193,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn there_is_one_form_and_it_neither_leaves_out_nor_runs_together_nor_gives_the_result_whole() {
+        // H-083, H-084, C-16, C-17
+        let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
+        let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        let (a, b, empty) = (text("a"), text("b"), text(""));
+        assert_eq!(of_blocks(&format!("{a},{b}")), "a\nb", "two texts are two lines");
+        assert_eq!(
+            of_blocks(&format!("{empty},{a},{empty},{b}")),
+            "\na\n\nb",
+            "an empty text keeps its line"
+        );
+        assert_eq!(of_blocks(image), "[image: image/png]", "what is no text is named, without what is in it");
+        assert_eq!(of_blocks(&format!("{a},{image},{b}")), "a\n[image: image/png]\nb");
+        assert_eq!(flat(r#"{"content":[],"_meta":{"a":1}}"#), NO_CONTENT, "the result itself is no text");
+        let failed = |content: &str| flat(&format!(r#"{{"content":[{content}],"isError":true}}"#));
+        assert_eq!((failed(""), failed(&empty)), ("tool error".into(), "tool error".into()));
+        assert_eq!(failed(&format!("{image},{b}")), "[image: image/png]\nb");
+    }
+
     proptest! {
         #[test]
         fn a_text_is_never_empty_and_hardly_longer_than_its_result(
