@@ -80,7 +80,8 @@ impl<'a> Hosted<'a> {
         let revision = state.peer.as_ref().filter(|peer| peer.era != Era::Legacy).map(|peer| peer.revision);
         let wrong = match (server.era, revision) {
             (EraChoice::Legacy, Some(revision)) => Some(format!("it {}", not_legacy(revision))),
-            _ => state.error.clone(),
+            // The ends of its lines are written out in it.
+            _ => state.error.as_ref().map(|error| error.replace("\\n", " ")),
         };
         Some((state, wrong))
     }

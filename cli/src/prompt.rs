@@ -11,6 +11,12 @@ use crate::json::{object, text};
 use crate::output::{complain, escape, indented, put_before};
 use crate::{signals, wait};
 
+/// Throws away what was typed before anybody could know what for.
+pub(crate) fn forget_keys() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
 /// Asks yes or no; anything else than a clear yes is no.
 pub(crate) fn confirm(question: &str) -> bool {
     let said = wait::aside(|| {

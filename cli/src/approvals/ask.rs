@@ -9,6 +9,7 @@ use sanswire::mcp::types::tool::Tool;
 use super::show::hints_said;
 use crate::json::pretty;
 use crate::output::put_before;
+use crate::prompt::forget_keys;
 use crate::state::Scope;
 use crate::{signals, wait};
 
@@ -53,6 +54,8 @@ impl Prompt<'_> {
     /// Shows the call, and asks. The first choice, which stands chosen, is no.
     pub(super) fn ask(self) -> Said {
         wait::aside(|| {
+            // What was typed while the server started was no answer to this.
+            forget_keys();
             put_before(&self.text());
             loop {
                 match self.choose() {

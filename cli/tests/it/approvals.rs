@@ -381,3 +381,17 @@ fn a_signal_while_somebody_is_asked_is_the_status_and_nothing_is_called() {
         assert!(calls(&home).is_empty() && !seen.contains("was not called"), "{name}: {seen:?}");
     }
 }
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    // H-036
+    let home = home("", "");
+    let mut terminal = Terminal::start(&home, &["call", "f/t"], &[("ON_START", "sleep 2")]);
+    terminal.send(ONCE);
+    terminal.expect("May f/t be called?");
+    terminal.expect_keys();
+    terminal.send("\r");
+    let (status, shown) = terminal.wait();
+    assert_eq!(status, 10, "{shown}");
+    assert_eq!(calls(&home), Vec::<String>::new());
+}

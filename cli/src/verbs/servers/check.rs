@@ -61,8 +61,6 @@ pub(super) fn of(hosted: &Hosted<'_>, name: &str) -> Checked {
     let fails =
         |message: String| Checked::Fails(Failure::new(status::UNREACHABLE, "not_ready", message).of(name));
     let Some((state, wrong)) = hosted.state(name) else { return fails("it is not known".into()) };
-    // The ends of its lines are written out in it.
-    let wrong = wrong.map(|wrong| wrong.replace("\\n", " "));
     let (Status::Connected, Some(peer)) = (state.status, state.peer.clone()) else {
         return fails(wrong.unwrap_or_else(|| state.status.to_string()));
     };

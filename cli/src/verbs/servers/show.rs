@@ -103,10 +103,14 @@ impl Connected {
         if !line.is_empty() {
             let _ = writeln!(text, "    {line}");
         }
-        for tool in &self.tools {
+        for (n, tool) in self.tools.iter().enumerate() {
             if let Some(reason) = &tool.reason {
-                let _ =
-                    writeln!(text, "    left out: {} ({})", escape::line(&tool.name), escape::line(reason));
+                let name = if tool.name.is_empty() {
+                    format!("number {}", n + 1).into()
+                } else {
+                    escape::line(&tool.name)
+                };
+                let _ = writeln!(text, "    left out: {name} ({})", escape::line(reason));
             }
         }
         if self.left_out > 0 {
