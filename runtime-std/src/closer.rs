@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use sanswire::error::CloseReason;
+
 use crate::client::TAP_PATIENCE;
 use crate::shared::Shared;
 use crate::shutdown::{patience_of, shut_down};
@@ -53,6 +55,25 @@ impl Closer {
         };
         for shared in connections.iter().filter_map(Weak::upgrade) {
             shared.begin_close();
+        }
+    }
+
+    /// As [`begin`](Self::begin), and each as by [`Client::kill`](crate::Client::kill). One that ended by itself is only
+    /// closed: its exit status and its last words are its own then.
+    pub(crate) fn begin_kill(&self) {
+        let now = Instant::now();
+        let connections = {
+            let mut held = self.held();
+            held.closed = true;
+            held.patience_until = Some(now);
+            held.connections.clone()
+        };
+        for shared in connections.iter().filter_map(Weak::upgrade) {
+            // Its keeper may have begun to close it meanwhile.
+            if matches!(shared.lock().closed, None | Some(CloseReason::Local)) {
+                shared.hurry(now);
+                shared.cut_off();
+            }
         }
     }
 

@@ -84,6 +84,9 @@ pub enum Effect {
         client: ClientHandle,
         /// Its server.
         server: Arc<str>,
+        /// The attempt failed: the connection ended, was not ready in time, or its tools were not listed in time. What
+        /// runs of it still has nothing to bring to a good end: kill it at once.
+        failed: bool,
     },
     /// Make a request, and hand its outcome to [`handle_outcome`](super::Host::handle_outcome), also if it was refused.
     Request {

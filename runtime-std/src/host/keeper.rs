@@ -53,6 +53,9 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
         Ok(connection) => {
             Keeping { host, client, connection: &connection, told: None, open: Vec::new() }.run();
             host.detach(client);
+            if host.with_link(client, |link| link.failed).unwrap_or(false) {
+                closer.begin_kill();
+            }
             leaving.exit = Some(connection.close());
         }
         Err(error) => {

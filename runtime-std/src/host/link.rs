@@ -21,6 +21,8 @@ pub(super) struct Link {
     /// There while it can be used.
     pub(super) client: Option<Client>,
     pub(super) shut: bool,
+    /// It is shut because nothing came of it.
+    pub(super) failed: bool,
     todo: VecDeque<Todo>,
 }
 
@@ -43,7 +45,7 @@ pub(super) enum Todo {
 
 impl Link {
     pub(super) fn new(server: Arc<str>, closer: Closer) -> Self {
-        Self { server, closer, keeper: None, client: None, shut: false, todo: VecDeque::new() }
+        Self { server, closer, keeper: None, client: None, shut: false, failed: false, todo: VecDeque::new() }
     }
 
     pub(super) fn request(&mut self, job: Job) {

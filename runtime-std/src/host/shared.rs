@@ -58,6 +58,7 @@ pub(super) type Locked<'a> = MutexGuard<'a, State>;
 enum Deed {
     Open(Attempt),
     Shut(Closer),
+    Kill(Closer),
     Cancel(Canceller),
     Wake(Thread),
 }
@@ -156,6 +157,7 @@ impl Shared {
                 return keeper::spawn(self, attempt).map_err(|error| (client, error));
             }
             Deed::Shut(closer) => closer.begin(),
+            Deed::Kill(closer) => closer.begin_kill(),
             Deed::Cancel(canceller) => canceller.cancel(),
             Deed::Wake(thread) => thread.unpark(),
         }
@@ -200,10 +202,11 @@ impl State {
                 self.links.insert(client, Link::new(Arc::clone(&server), closer.clone()));
                 deeds.push(Deed::Open(Attempt { client, server, start, until, closer }));
             }
-            Effect::Shut { client, .. } => {
+            Effect::Shut { client, failed, .. } => {
                 let Some(link) = self.links.get_mut(&client) else { return };
-                link.shut = true;
-                deeds.push(Deed::Shut(link.closer.clone()));
+                (link.shut, link.failed) = (true, failed);
+                let closer = link.closer.clone();
+                deeds.push(if failed { Deed::Kill(closer) } else { Deed::Shut(closer) });
                 deeds.extend(link.keeper.clone().map(Deed::Wake));
             }
             // One that is nobody's call is the host's own: whether a server still answers.

@@ -8,7 +8,7 @@ use sanswire_std::sanswire::error::CloseReason;
 use sanswire_std::sanswire::host::catalog::ToolOutcome;
 use sanswire_std::sanswire::host::link::Status;
 use sanswire_std::sanswire::host::{ServerConfig, Warning};
-use sanswire_std::{Command, Ended, Wrap, Wrapped};
+use sanswire_std::{Command, Ended, StopLadder, Wrap, Wrapped};
 
 use crate::common::{LONG, child, eventually, options, runs, shell, trials, within};
 use crate::host_common::{
@@ -20,6 +20,7 @@ trials!(
     h_091_h_127_others_work_while_one_hangs_and_one_is_missing,
     h_091_a_sandbox_that_panics_fails_its_server_at_once,
     h_091_one_that_dies_while_it_lists_is_told_with_the_reason,
+    h_122_one_whose_listing_does_not_come_is_killed_at_once,
     h_070_one_that_hangs_costs_its_own_limit_only,
     h_093_h_095_whoever_waits_for_the_start_gets_all_that_there_is,
     h_095_with_nothing_to_start_nobody_waits,
@@ -95,6 +96,26 @@ fn h_091_one_that_dies_while_it_lists_is_told_with_the_reason() {
     let host = builder().server("it", allowed(), launch(&["die-on-list"])).open().unwrap();
     until(&host, "it", Status::Failed);
     assert_eq!(host.state("it").unwrap().error.unwrap(), CloseReason::Eof.to_string());
+}
+
+fn h_122_one_whose_listing_does_not_come_is_killed_at_once() {
+    // H-122
+    let mut short = allowed();
+    short.connect_timeout = Some(Duration::from_secs(3));
+    let record = Record::new();
+    let mut patient = options();
+    // The end of its stdin would be waited for, and it would take a minute.
+    patient.stop = StopLadder::new(10 * LONG, LONG, 20 * LONG);
+    let command = child(&["hosted", "no-list", "ignore-eof", &record.flag()]);
+    let launch = Launch::command(command, patient);
+    let host = builder().shutdown_total(20 * LONG).server("it", short, launch).open().unwrap();
+    until(&host, "it", Status::Failed);
+    let error = host.state("it").unwrap().error.unwrap();
+    assert!(error.starts_with("its tools were not listed within"), "{error}");
+    eventually("it is gone", || record.pids().iter().all(|pid| !runs(*pid)));
+    let (server, exit) = host.close().remove(0);
+    assert_eq!((&*server, exit.ended, exit.status.is_some()), ("it", Ended::OnKill, true));
+    assert_eq!(record.count("end"), 0, "it did not see the end of its stdin");
 }
 
 fn h_070_one_that_hangs_costs_its_own_limit_only() {
@@ -237,7 +258,7 @@ fn h_123_all_are_stopped_side_by_side_within_the_bound() {
         let mut options = options();
         // One after the other they would take longer than they may.
         let rung = Duration::from_secs(2);
-        options.stop = sanswire_std::StopLadder::new(rung, rung, LONG);
+        options.stop = StopLadder::new(rung, rung, LONG);
         let script = format!("trap '' TERM; exec $CHILD hosted ignore-eof {}", record.flag());
         host = host.server(&format!("s{n}"), allowed(), Launch::command(shell(&script), options));
     }
@@ -253,7 +274,7 @@ fn h_123_what_does_not_end_in_time_holds_nobody() {
     // H-123
     let (record, good) = (Record::new(), Record::new());
     let mut options = options();
-    options.stop = sanswire_std::StopLadder::new(LONG, LONG, LONG * 3);
+    options.stop = StopLadder::new(LONG, LONG, LONG * 3);
     let script = format!("trap '' TERM; exec $CHILD hosted ignore-eof {}", record.flag());
     let host = builder()
         .server("good", allowed(), launch(&[&good.flag()]))

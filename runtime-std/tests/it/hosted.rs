@@ -2,8 +2,9 @@
 //!
 //! Arguments: `record=FILE` (a line for each thing that happened, over all of its starts), `modern`, `hang` (answers
 //! nothing), `die-on-call`, `list-once` (answers one listing), `broken` (lists tools that cannot be offered),
-//! `ignore-eof`, `no-ping` (answers no ping), `die-on-list`. When it is started again: `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as
-//! it is ready), `slow-again` (takes a moment to begin).
+//! `ignore-eof`, `no-ping` (answers no ping), `die-on-list`, `no-list` (answers no listing). When it is started again:
+//! `hang-again`, `crash-again` (dies at once), `die-ready-again` (dies as soon as it is ready), `slow-again` (takes a
+//! moment to begin).
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -97,6 +98,7 @@ impl Hosted {
             ("tools/list", Some(_)) if self.listed.swap(true, Ordering::Relaxed) && self.has("list-once") => {
             }
             ("tools/list", _) if self.has("die-on-list") => std::process::exit(8),
+            ("tools/list", _) if self.has("no-list") => {}
             ("tools/list", Some(id)) => self.list(&id),
             ("notifications/initialized", _) if self.again && self.has("die-ready-again") => {
                 std::process::exit(7);

@@ -27,7 +27,7 @@ impl Slot {
                     self.client = Some(Client::waiting(session));
                     shared.starting.ask(self.index);
                 }
-                link::Effect::Shut(session) => self.shut(session, shared),
+                link::Effect::Shut(session) => self.shut(session, false, shared),
                 link::Effect::Status(status) => self.tell(status, shared),
                 link::Effect::Settled if !self.settled => {
                     self.settled = true;
@@ -60,12 +60,13 @@ impl Slot {
         }
     }
 
-    fn send_shut(&self, session: SessionNumber, shared: &mut Shared) {
+    fn send_shut(&self, session: SessionNumber, failed: bool, shared: &mut Shared) {
         let server = self.name.clone();
-        shared.effects.push_back(Effect::Shut { client: self.handle(session), server });
+        shared.effects.push_back(Effect::Shut { client: self.handle(session), server, failed });
     }
 
-    fn shut(&mut self, session: SessionNumber, shared: &mut Shared) {
+    /// `failed`: nothing came of it.
+    fn shut(&mut self, session: SessionNumber, failed: bool, shared: &mut Shared) {
         self.health_gone(session, shared);
         let Some(client) = self.client.take_if(|client| client.session == session) else { return };
         match client.stage {
@@ -77,7 +78,7 @@ impl Slot {
         if client.run.is_some_and(|run| run.kind == Kind::Anew) {
             shared.relisting.release();
         }
-        self.send_shut(session, shared);
+        self.send_shut(session, failed, shared);
     }
 
     /// The status is another. Nothing is told if it is not.
@@ -177,7 +178,7 @@ impl Slot {
                 client.session = session;
                 client.start = next;
                 client.restarted = true;
-                self.send_shut(before, shared);
+                self.send_shut(before, true, shared);
                 return self.send_open(shared);
             }
         }
@@ -196,7 +197,7 @@ impl Slot {
             self.link.lost(session);
         } else {
             self.tried = true;
-            self.shut(session, shared);
+            self.shut(session, true, shared);
             self.link.not_opened(session, shared.now());
         }
         self.follow(shared);

@@ -42,6 +42,8 @@ struct World {
     open: BTreeMap<ClientHandle, (String, Start, Instant)>,
     /// Every connection that was ever opened.
     opened: Vec<ClientHandle>,
+    /// The servers of attempts that were shut because they failed.
+    failed: Vec<String>,
     asked: Vec<Asked>,
     events: Vec<String>,
 }
@@ -66,6 +68,7 @@ impl World {
             now: Instant::ZERO,
             open: BTreeMap::new(),
             opened: vec![],
+            failed: vec![],
             asked: vec![],
             events: vec![],
         };
@@ -95,9 +98,12 @@ impl World {
                     self.opened.push(client);
                     self.open.insert(client, (server.to_string(), start, until));
                 }
-                Effect::Shut { client, server } => {
+                Effect::Shut { client, server, failed } => {
                     let (name, ..) = self.open.remove(&client).expect("what is shut was opened");
                     assert_eq!(*name, *server);
+                    if failed {
+                        self.failed.push(name);
+                    }
                     self.asked.retain(|asked| asked.client != client);
                 }
                 Effect::Request { key, client, method, params, options } => {

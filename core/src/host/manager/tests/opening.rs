@@ -40,6 +40,11 @@ fn servers_are_opened_side_by_side_each_in_its_own_time() {
     assert_eq!(world.told(), ["a failed", late, "! 2 of 3", "started"]);
     assert_eq!(world.statuses(), ["failed", "failed", "connected"]);
     assert_eq!(world.opens(), ["c"]);
+    assert_eq!(world.failed, ["b", "a"], "there is nothing that they have to bring to a good end");
+    world.manager.close(world.now);
+    world.drain();
+    assert_eq!(world.opens(), [""; 0]);
+    assert_eq!(world.failed, ["b", "a"], "but there is for one that could be called");
 }
 
 #[test]
