@@ -54,10 +54,12 @@ fn masked_text_is_fit(text: &str) {
         .filter(|half| half.len() > 2 && half.chars().all(|c| c.is_ascii_graphic() && c != '*'))
     {
         let hidden = Mask::new([half]).text(text);
-        assert!(
-            !hidden.contains(half) || half.chars().all(|c| "\\u{}0123456789abcdefrnt".contains(c)),
-            "{half:?}"
-        );
+        // Behind an escape other text may happen to look like the secret.
+        if mask.text(text) == text {
+            assert!(!hidden.contains(half), "{half:?}");
+        } else if !half.contains(['"', '\\']) {
+            assert_eq!(hidden, mask.text(&text.replace(half, "***")), "{half:?}");
+        }
     }
 }
 
