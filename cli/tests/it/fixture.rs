@@ -6,8 +6,10 @@ use std::process::Command;
 use crate::home::{Home, until};
 use crate::pty::Terminal;
 
+/// Whether a process still runs. One that ended may stay listed where nobody reaps orphans.
 fn is_alive(pid: &str) -> bool {
-    Command::new("kill").args(["-0", pid]).output().unwrap().status.success()
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+    !state.is_empty() && !state.starts_with(b"Z")
 }
 
 fn methods(record: &str) -> Vec<String> {
