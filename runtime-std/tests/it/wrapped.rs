@@ -122,10 +122,12 @@ fn tempfile() -> std::fs::File {
 
 fn h_130_h_121_what_the_connection_needs_is_set_on_what_the_sandbox_gives_back() {
     // H-130, H-121
-    let (options, _) = in_sandbox(|command| {
-        Ok(Wrapped::new(command).prepare(|system| {
-            let ours = rustix::process::getpgrp().as_raw_nonzero().get();
-            system.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(ours);
+    // A group to put it into. This process's own may not be seen from inside a container.
+    let mut other = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+    let group = i32::try_from(other.id()).unwrap();
+    let (options, _) = in_sandbox(move |command| {
+        Ok(Wrapped::new(command).prepare(move |system| {
+            system.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(group);
             system.arg("stderr=5");
         }))
     });
@@ -135,6 +137,8 @@ fn h_130_h_121_what_the_connection_needs_is_set_on_what_the_sandbox_gives_back()
     }
     tool(&client, "echo", "{}");
     assert!(client.close().stderr_tail.starts_with("xxxxx"));
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 fn h_131_declared_variables_pass_the_filter_but_not_a_removal_by_name() {
