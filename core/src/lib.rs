@@ -73,6 +73,7 @@ pub mod error;
 pub mod exchange;
 pub mod frame;
 pub mod host;
+pub mod http;
 pub mod jsonrpc;
 pub mod limits;
 pub mod machine;

@@ -14,6 +14,7 @@ use crate::command::Command;
 use crate::connect;
 use crate::error::ConnectError;
 use crate::exit::Exit;
+use crate::http::HttpTarget;
 use crate::notices::Notification;
 use crate::options::ConnectOptions;
 use crate::shared::Shared;
@@ -75,6 +76,15 @@ impl Client {
     /// [`ConnectError`] says what happened.
     pub fn connect_unix(path: impl AsRef<Path>, options: ConnectOptions) -> Result<Self, ConnectError> {
         connect::unix(path.as_ref(), &options)
+    }
+
+    /// Connects to a server over HTTP. Blocks until the session is ready.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says what happened.
+    #[expect(clippy::todo, reason = "a seam")]
+    pub fn connect_http(_target: &HttpTarget, _options: ConnectOptions) -> Result<Self, ConnectError> {
+        todo!()
     }
 
     pub(crate) fn new(

@@ -55,6 +55,7 @@ mod error;
 mod exit;
 mod handlers;
 pub mod host;
+mod http;
 mod launch;
 mod lead;
 mod notices;
@@ -76,13 +77,14 @@ pub use closer::Closer;
 pub use command::{Command, InheritEnv};
 pub use error::ConnectError;
 pub use exit::{Ended, Exit};
+pub use http::{HttpTarget, Proxy};
 pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};
 pub use serve::{
-    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, IntoContents,
-    IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri, Schema, ServeError,
-    Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
+    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
+    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri,
+    Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
 };
 pub use shutdown::close_all;
 pub use stderr_log::{StderrLog, StderrLogStats};

@@ -5,9 +5,11 @@
 
 mod line;
 mod scan;
+mod sse;
 
 pub use line::{Frame, LineDecoder, READ_BYTES};
 pub use scan::Scanner;
+pub use sse::{SseDecoder, SseItem, write_event};
 
 #[cfg(test)]
 mod tests;

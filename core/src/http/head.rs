@@ -1,0 +1,91 @@
+//! Heads: what stands in front of a body.
+
+use alloc::boxed::Box;
+
+use crate::http::fields::Fields;
+
+/// Names one HTTP exchange of a [`Client`](crate::http::Client) or an [`Endpoint`](crate::http::Endpoint): a request
+/// with its answer. Never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HttpHandle(u64);
+
+impl HttpHandle {
+    /// The `n`th.
+    #[must_use]
+    pub const fn numbered(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// Which it is.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// A request's method. HTTP's word; ours is another to tell it from [`Method`](crate::mcp::Method).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verb {
+    /// `GET`
+    Get,
+    /// `POST`
+    Post,
+    /// `DELETE`
+    Delete,
+    /// Any other token, as it stands.
+    Other(Box<str>),
+}
+
+impl Verb {
+    /// As it stands on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// The method of this name. Methods are case-sensitive.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "GET" => Self::Get,
+            "POST" => Self::Post,
+            "DELETE" => Self::Delete,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+/// The head of a request. What frames the body (`Content-Length`, `Transfer-Encoding`) and the connection
+/// (`Connection`, `Expect`) is not among the fields of one that is sent: [`h1`](crate::http::h1) writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// What is to be done.
+    pub verb: Verb,
+    /// The target as it stands in the request line: a path with its query.
+    pub target: Box<str>,
+    /// The fields. One that is sent has its `Host` here.
+    pub fields: Fields,
+}
+
+/// The head of an answer. As for [`RequestHead`], framing is not among the fields of one that is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// The status: three digits.
+    pub status: u16,
+    /// The fields.
+    pub fields: Fields,
+}
+
+impl ResponseHead {
+    /// A head without fields.
+    #[must_use]
+    pub const fn new(status: u16) -> Self {
+        Self { status, fields: Fields::new() }
+    }
+}

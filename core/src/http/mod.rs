@@ -1,0 +1,24 @@
+//! MCP over HTTP as data, both roles and both eras, and HTTP/1.1 itself as a pair of machines.
+//!
+//! ```text
+//!              bytes                heads and bodies                   messages
+//!  socket ⇄ [h1::Client] ⇄ requests and answers ⇄ [Client]   ⇄ client::Session
+//!  socket ⇄ [h1::Server] ⇄ requests and answers ⇄ [Endpoint] ⇄ server::Sessions
+//! ```
+//!
+//! [`h1`] knows no MCP: it turns bytes into heads and bodies and back, strictly. [`Client`] and [`Endpoint`] know no
+//! bytes and no connections: they deal in [`RequestHead`]s, [`ResponseHead`]s and bodies, each under the
+//! [`HttpHandle`] of its HTTP exchange. A runtime moves things between the two, and keeps the pool.
+
+pub mod client;
+pub mod endpoint;
+mod fields;
+pub mod h1;
+mod head;
+mod url;
+
+pub use client::Client;
+pub use endpoint::Endpoint;
+pub use fields::{FieldFault, Fields};
+pub use head::{HttpHandle, RequestHead, ResponseHead, Verb};
+pub use url::{Authority, Scheme, Url, UrlFault};

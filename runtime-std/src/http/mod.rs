@@ -1,0 +1,5 @@
+//! Servers that are reached over HTTP: where they are, and how to get there.
+
+mod target;
+
+pub use target::{HttpTarget, Proxy};

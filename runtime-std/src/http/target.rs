@@ -1,0 +1,70 @@
+//! Where a server is, and how to get there.
+
+use std::path::PathBuf;
+
+use sanswire::http::client::{Kind, Target};
+use sanswire::http::{FieldFault, Url, UrlFault};
+
+/// Where a server is, and how to get there.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpTarget {
+    /// The endpoint, and what it is told with every request.
+    pub target: Target,
+    /// Certificates of authorities that are trusted besides those of the system: a PEM file.
+    pub ca_file: Option<PathBuf>,
+    /// The certificate chain and the key that this client shows: PEM files.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
+    /// By which proxy.
+    pub proxy: Proxy,
+    /// Connect to addresses of the public network only, redirect hops included, and by no proxy: for servers whose
+    /// address came from strangers. Off by default.
+    pub public_only: bool,
+    /// Connections that may be open at once, streams included.
+    pub max_connections: usize,
+}
+
+/// By which proxy a server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// What `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say, in either case.
+    #[default]
+    Environment,
+    /// None.
+    Direct,
+    /// This one.
+    At(Url),
+}
+
+impl HttpTarget {
+    /// A server at `url`, with the defaults.
+    ///
+    /// # Errors
+    /// What is wrong with the address. The error does not repeat it.
+    pub fn new(url: &str) -> Result<Self, UrlFault> {
+        Ok(Self {
+            target: Target::new(Url::parse(url)?),
+            ca_file: None,
+            client_certificate: None,
+            proxy: Proxy::default(),
+            public_only: false,
+            max_connections: 64,
+        })
+    }
+
+    /// Adds a field to every request.
+    ///
+    /// # Errors
+    /// The name is no token, or the value holds control characters.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, FieldFault> {
+        self.target.fields.push(name, value.as_bytes())?;
+        Ok(self)
+    }
+
+    /// Which of the two HTTP transports the server speaks.
+    #[must_use]
+    pub const fn kind(mut self, kind: Kind) -> Self {
+        self.target.kind = kind;
+        self
+    }
+}
