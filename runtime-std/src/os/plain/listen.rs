@@ -173,6 +173,11 @@ impl Conn {
     pub(crate) fn end_output(&self) {
         self.output.end();
     }
+
+    /// Ends it at once, in both directions. Whoever waits for it is told.
+    pub(crate) fn shutdown(&self) {
+        self.output.cut();
+    }
 }
 
 impl Watched for Ends {

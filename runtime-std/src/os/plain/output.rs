@@ -177,6 +177,14 @@ impl Output {
         let _ = socket.shutdown(Shutdown::Both);
     }
 
+    /// Ends the connection, if it is a socket, and drops what waits.
+    pub(super) fn cut(&self) {
+        self.writing.close();
+        if let Some(socket) = &self.socket {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
     /// Rings that bell when there is room. Whether there is already.
     pub(super) fn watch(&self, bell: &Arc<Bell>) -> bool {
         let mut queue = self.writing.lock();

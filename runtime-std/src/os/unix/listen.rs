@@ -138,6 +138,11 @@ impl Conn {
     pub(crate) fn end_output(&self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
     }
+
+    /// Ends it at once, in both directions. Whoever waits for it is told.
+    pub(crate) fn shutdown(&self) {
+        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
+    }
 }
 
 /// Sends what `flags` allow, without a signal.
