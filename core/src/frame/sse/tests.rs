@@ -1,0 +1,222 @@
+//! What a stream of events comes to, however it is cut.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::{SseDecoder, SseItem, write_event};
+use crate::frame::Frame;
+
+fn decode(stream: &[u8], cuts: &[usize], max: usize) -> Vec<SseItem> {
+    let mut decoder = SseDecoder::new(max);
+    let mut items = Vec::new();
+    let mut at = 0;
+    for cut in cuts.iter().copied().chain([stream.len()]) {
+        let cut = cut.clamp(at, stream.len());
+        decoder.feed(&Bytes::copy_from_slice(&stream[at..cut]));
+        items.extend(core::iter::from_fn(|| decoder.poll()));
+        at = cut;
+    }
+    items
+}
+
+fn event(name: Option<&str>, data: &str) -> SseItem {
+    SseItem::Event {
+        name: name.map(Into::into),
+        data: Frame::Message(Bytes::copy_from_slice(data.as_bytes())),
+    }
+}
+
+fn id(id: &str) -> SseItem {
+    SseItem::LastId(id.into())
+}
+
+/// Whole, byte by byte, and cut in two everywhere.
+fn each_cut(name: &str, stream: &[u8], expected: &[SseItem]) {
+    assert_eq!(decode(stream, &[], 1000), expected, "{name}");
+    let all: Vec<usize> = (0..stream.len()).collect();
+    assert_eq!(decode(stream, &all, 1000), expected, "{name}, byte by byte");
+    for cut in all {
+        assert_eq!(decode(stream, &[cut], 1000), expected, "{name}, cut at {cut}");
+    }
+}
+
+#[test]
+fn streams_come_to_these_events() {
+    let cases: &[(&str, &str, Vec<SseItem>)] = &[
+        ("one line", "data: a\n\n", vec![event(None, "a")]),
+        ("no blank", "data:a\n\n", vec![event(None, "a")]),
+        ("one blank goes", "data:  a\n\n", vec![event(None, " a")]),
+        ("CR LF", "data: a\r\n\r\ndata: b\r\n\r\n", vec![event(None, "a"), event(None, "b")]),
+        ("CR", "data: a\r\rdata: b\r\r", vec![event(None, "a"), event(None, "b")]),
+        ("mixed ends", "data: a\r\ndata: b\rdata: c\n\r\n", vec![event(None, "a\nb\nc")]),
+        ("byte order mark", "\u{feff}data: a\n\n", vec![event(None, "a")]),
+        ("a mark later is none", "data: a\n\n\u{feff}data: b\n\n", vec![event(None, "a")]),
+        ("several lines", "data: {\ndata:\ndata: }\n\n", vec![event(None, "{\n\n}")]),
+        ("a name alone", "data\ndata: a\n\n", vec![event(None, "\na")]),
+        ("unknown fields", "x: 1\ndatum: 2\ndat: 3\ndata: a\nDATA: b\n\n", vec![event(None, "a")]),
+        ("comments", ":\n: c\n\n:data: x\ndata: a\n\n", vec![event(None, "a")]),
+        ("kinds", "event: ping\ndata: a\n\ndata: b\n\n", vec![event(Some("ping"), "a"), event(None, "b")]),
+        ("the last kind counts", "event: x\nevent: y\ndata: a\n\n", vec![event(Some("y"), "a")]),
+        ("a kind without data", "event: x\n\ndata: a\n\n", vec![event(None, "a")]),
+        ("empty data", "id: 7\ndata:\n\n", vec![id("7")]),
+        ("blank data", "data:  \ndata:\t\n\n", vec![]),
+        ("an id stands first", "data: a\nid: 7\n\n", vec![id("7"), event(None, "a")]),
+        ("an empty id resets", "id\ndata: a\n\n", vec![id(""), event(None, "a")]),
+        ("an id with NUL", "id: a\0b\ndata: a\n\n", vec![event(None, "a")]),
+        ("retry", "retry: 500\n\n", vec![SseItem::Retry(500)]),
+        ("retry without digits", "retry: 5s\nretry: -1\nretry:\n\n", vec![]),
+        ("a huge retry", "retry: 99999999999999999999\n\n", vec![SseItem::Retry(u64::MAX)]),
+        ("an end without a blank line", "id: 1\ndata: a\n", vec![]),
+        ("a colon in data", "data: a: b\n\n", vec![event(None, "a: b")]),
+        ("nothing", "", vec![]),
+        ("blank lines", "\n\n\r\r\n", vec![]),
+    ];
+    for (name, stream, expected) in cases {
+        each_cut(name, stream.as_bytes(), expected);
+    }
+}
+
+#[test]
+fn what_is_too_long_is_skipped_and_whose_it_was_is_known() {
+    let mut decoder = SseDecoder::new(100);
+    let long = alloc::format!(
+        "data: {{\"jsonrpc\":\"2.0\",\ndata: \"result\":\"{}\",\ndata: \"id\":7}}\n\ndata: b\n\n",
+        "x".repeat(100_000)
+    );
+    let mut most = 0;
+    let mut items = Vec::new();
+    for piece in long.as_bytes().chunks(777) {
+        decoder.feed(&Bytes::copy_from_slice(piece));
+        items.extend(core::iter::from_fn(|| decoder.poll()));
+        most = most.max(decoder.retained_bytes());
+    }
+    assert!(most < 4096, "{most} bytes held");
+    let [SseItem::Event { name: None, data: Frame::TooLong { id: Some(id), has_method: false, len } }, after] =
+        &items[..]
+    else {
+        panic!("{items:?}")
+    };
+    assert_eq!((id.to_string(), after), ("7".to_string(), &event(None, "b")));
+    assert_eq!(*len, 100_000 + 38);
+    // Exactly as long as it may be.
+    let fits = alloc::format!("data: {}\ndata: {}\n\n", "x".repeat(50), "y".repeat(49));
+    assert!(matches!(
+        &decode(fits.as_bytes(), &[], 100)[..],
+        [SseItem::Event { data: Frame::Message(_), .. }]
+    ));
+    assert!(matches!(
+        &decode(fits.as_bytes(), &[], 99)[..],
+        [SseItem::Event { data: Frame::TooLong { len: 100, .. }, .. }]
+    ));
+}
+
+#[test]
+fn a_big_event_in_one_piece_is_not_copied_and_a_small_one_keeps_no_piece() {
+    let big = Bytes::from(alloc::format!("data: {}\n\ndata: small\n\n", "x".repeat(50_000)));
+    let mut decoder = SseDecoder::new(1 << 20);
+    decoder.feed(&big);
+    let Some(SseItem::Event { data: Frame::Message(data), .. }) = decoder.poll() else { panic!() };
+    assert_eq!(data.as_ptr(), big.slice(6..).as_ptr());
+    let Some(SseItem::Event { data: Frame::Message(data), .. }) = decoder.poll() else { panic!() };
+    assert_eq!(data, "small");
+    assert!(!big.as_ptr_range().contains(&data.as_ptr()));
+}
+
+#[test]
+fn names_and_ids_are_bounded() {
+    let mut decoder = SseDecoder::new(100);
+    let stream = alloc::format!("event: {0}\nid: {0}\n{0}: {0}\n: {0}\ndata: a\n\n", "x".repeat(1 << 20));
+    decoder.feed(&Bytes::from(stream));
+    assert!(decoder.retained_bytes() < 64 * 1024, "{}", decoder.retained_bytes());
+    let Some(SseItem::Event { name: Some(name), .. }) = decoder.poll() else { panic!() };
+    assert_eq!(name.len(), 64);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let mut out = Vec::new();
+    write_event(&mut out, Some("message"), Some("7\n8"), b"{\"a\":1}\n");
+    assert_eq!(String::from_utf8_lossy(&out), "id: 78\ndata: {\"a\":1}\n\n");
+    write_event(&mut out, Some("end\r\npoint"), None, b"a\r\nb\rc\nd");
+    each_cut("written", &out, &[id("78"), event(None, "{\"a\":1}"), event(Some("endpoint"), "a\nb\nc\nd")]);
+}
+
+/// The same by the letter of the standard, for a stream that is there whole.
+fn reference(stream: &str) -> Vec<SseItem> {
+    let stream = stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
+    let mut items = Vec::new();
+    let (mut name, mut data, mut last) = (String::new(), String::new(), None);
+    let mut lines: Vec<&str> = stream.split('\n').collect();
+    lines.pop();
+    for line in lines {
+        if line.is_empty() {
+            items.extend(last.take().map(|last: String| SseItem::LastId(last.into())));
+            let text = data.strip_suffix('\n').unwrap_or(&data);
+            if !text.trim_ascii().is_empty() {
+                items.push(event(Some(&*name).filter(|name| !name.is_empty()), text));
+            }
+            (name, data) = (String::new(), String::new());
+            continue;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => data = data + value + "\n",
+            "event" => name = value.into(),
+            "id" if !value.contains('\0') => last = Some(value.into()),
+            "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                items.push(SseItem::Retry(value.parse().unwrap_or(u64::MAX)));
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+fn streams() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("data"),
+        Just("event"),
+        Just("id"),
+        Just("retry"),
+        Just(":"),
+        Just(": "),
+        Just("\n"),
+        Just("\r"),
+        Just("\r\n"),
+        Just("\n\n"),
+        Just("\u{feff}"),
+        Just("x"),
+        Just("12"),
+        Just(" "),
+        Just("\0"),
+        Just("é"),
+        Just("data: a\n"),
+        Just("message")
+    ];
+    proptest::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_stream_comes_to_what_the_standard_says_however_it_is_cut(
+        stream in streams(),
+        mut cuts in proptest::collection::vec(0_usize..120, 0..6),
+    ) {
+        cuts.sort_unstable();
+        prop_assert_eq!(decode(stream.as_bytes(), &cuts, 1000), reference(&stream));
+    }
+
+    #[test]
+    fn any_bytes_are_borne_and_come_to_the_same_however_they_are_cut(
+        stream in proptest::collection::vec(any::<u8>(), 0..300),
+        mut cuts in proptest::collection::vec(0_usize..300, 0..6),
+    ) {
+        cuts.sort_unstable();
+        prop_assert_eq!(decode(&stream, &cuts, 20), decode(&stream, &[], 20));
+    }
+}
