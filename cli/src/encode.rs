@@ -1,51 +1,4 @@
-//! Bytes as text: Base64 of RFC 4648, and hexadecimal digits in lower case.
-
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Base64, filled up with `=`.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |n: usize| chunk.get(n).copied().map_or(0, u32::from);
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for n in 0..4 {
-            let digit = DIGITS.get((bits >> (18 - 6 * n) & 63) as usize).copied().unwrap_or_default();
-            out.push(if n as usize <= chunk.len() { digit.into() } else { '=' });
-        }
-    }
-    out
-}
-
-/// What Base64 stands for, filled up or not. `None` if it is none, also where its last bits stand for nothing and are
-/// not zero.
-pub(crate) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let digits = match text {
-        [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,
-        all => all,
-    };
-    let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for chunk in digits.chunks(4) {
-        let mut bits = 0;
-        for digit in chunk {
-            bits = bits << 6
-                | u32::from(match digit {
-                    b'A'..=b'Z' => digit - b'A',
-                    b'a'..=b'z' => digit - b'a' + 26,
-                    b'0'..=b'9' => digit - b'0' + 52,
-                    b'+' => 62,
-                    b'/' => 63,
-                    _ => return None,
-                });
-        }
-        match chunk.len() {
-            4 => out.extend([(bits >> 16) as u8, (bits >> 8) as u8, bits as u8]),
-            3 if bits & 3 == 0 => out.extend([(bits >> 10) as u8, (bits >> 2) as u8]),
-            2 if bits & 15 == 0 => out.push((bits >> 4) as u8),
-            _ => return None,
-        }
-    }
-    Some(out)
-}
+//! Bytes as hexadecimal digits in lower case.
 
 /// Two digits a byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -73,27 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vectors_of_the_standard() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-            assert_eq!(from_base64(text.as_bytes()).as_deref(), Some(bytes.as_bytes()), "{text}");
-            let bare = text.trim_end_matches('=');
-            assert_eq!(from_base64(bare.as_bytes()).as_deref(), Some(bytes.as_bytes()), "{bare}");
-        }
-        assert_eq!(from_base64(b"+/+/").as_deref(), Some(&[0xfb, 0xff, 0xbf][..]));
-        for wrong in
-            ["A", "Zg=", "Zh==", "Zm9=", "Z===", "====", "=", "Zm9v=", "Zg==Zg==", "Zm 9", "Zm9-", "Zm9\n"]
-        {
-            assert_eq!(from_base64(wrong.as_bytes()), None, "{wrong}");
-        }
+    fn digits_are_two_a_byte_in_lower_case() {
         assert_eq!(hex(&[0, 0xaf, 9]), "00af09");
         for wrong in ["0", "0g", "AF", "é"] {
             assert_eq!(from_hex(wrong), None, "{wrong}");
@@ -103,16 +36,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_encoded_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert_eq!(from_base64(base64(&bytes).as_bytes()), Some(bytes.clone()));
             prop_assert_eq!(from_hex(&hex(&bytes)), Some(bytes));
-        }
-
-        #[test]
-        fn what_is_read_is_written_so(text in "[A-Za-z0-9+/]{0,9}={0,3}") {
-            if let Some(bytes) = from_base64(text.as_bytes()) {
-                let bare = |text: &str| text.trim_end_matches('=').to_owned();
-                prop_assert_eq!(bare(&base64(&bytes)), bare(&text));
-            }
         }
     }
 }

@@ -71,7 +71,7 @@ fn add_spellings(all: &mut Vec<String>, secret: &str) {
         }
     }
     all.push(address);
-    let encoded = crate::encode::base64(secret.as_bytes());
+    let encoded = sanswire::base64::encode(secret.as_bytes());
     all.push(encoded.trim_end_matches('=').to_owned());
     all.push(secret.to_owned());
 }

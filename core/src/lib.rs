@@ -68,6 +68,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 extern crate alloc;
 
+pub mod base64;
 pub mod client;
 pub mod error;
 pub mod exchange;

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::encode::from_base64;
 use crate::failure::Failure;
 
 /// Endings by media type.
@@ -104,7 +103,7 @@ fn harmless(stem: &str) -> String {
 fn decode(text: &str) -> Option<Vec<u8>> {
     let spaces = |c: char| c.is_ascii_whitespace();
     let text = if text.contains(spaces) { Cow::Owned(text.replace(spaces, "")) } else { Cow::Borrowed(text) };
-    from_base64(text.as_bytes())
+    sanswire::base64::decode(text.as_bytes())
 }
 
 /// How many bytes Base64 stands for.

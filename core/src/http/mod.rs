@@ -15,6 +15,7 @@ pub mod endpoint;
 mod fields;
 pub mod h1;
 mod head;
+pub mod mirror;
 mod url;
 
 pub use client::Client;

@@ -4,7 +4,6 @@ use sanswire::jsonrpc::{ObjectWriter, RawJson};
 use sanswire::server::Reply;
 use serde::Serialize;
 
-use crate::serve::base64;
 use crate::serve::reply::{IntoReply, ToolError};
 
 /// The blocks of a result, in the making. What a client's revision does not have, it gets as text.
@@ -77,7 +76,9 @@ impl Content {
     pub fn resource_bytes(self, uri: &str, mime_type: &str, bytes: &[u8]) -> Self {
         self.put(|w| {
             w.string("type", "resource").object("resource", |w| {
-                w.string("uri", uri).string("mimeType", mime_type).string("blob", &base64::encode(bytes));
+                w.string("uri", uri)
+                    .string("mimeType", mime_type)
+                    .string("blob", &sanswire::base64::encode(bytes));
             });
         })
     }
@@ -112,7 +113,9 @@ impl Content {
 
     fn media(self, kind: &str, mime_type: &str, bytes: &[u8]) -> Self {
         self.put(|w| {
-            w.string("type", kind).string("mimeType", mime_type).string("data", &base64::encode(bytes));
+            w.string("type", kind)
+                .string("mimeType", mime_type)
+                .string("data", &sanswire::base64::encode(bytes));
         })
     }
 

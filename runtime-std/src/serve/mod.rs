@@ -12,7 +12,6 @@ mod answer;
 mod application;
 mod arguments;
 mod ask;
-mod base64;
 mod builder;
 mod call;
 mod changes;
