@@ -1,7 +1,9 @@
 //! The bodies that the fuzz targets run, on generated inputs and on inputs that once broke something.
 
 use proptest::prelude::*;
-use sanswire_tests::properties::{check_envelope, check_frame_line, check_host, check_served};
+use sanswire_tests::properties::{
+    check_envelope, check_frame_line, check_frame_sse, check_host, check_served,
+};
 use std::fs;
 use std::path::Path;
 
@@ -213,6 +215,11 @@ fn envelopes_that_once_broke_something_do_not_any_more() {
 #[test]
 fn lines_that_once_broke_something_do_not_any_more() {
     each_file("frame_line", check_frame_line);
+}
+
+#[test]
+fn the_seeds_of_event_streams_come_to_what_the_standard_says() {
+    each_file("../../fuzz/seeds/frame_sse", check_frame_sse);
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl SseDecoder {
                 self.data = Data::Owned(lines);
                 self.append(b"\n");
             }
-            owned => {
+            owned @ (Data::Owned(_) | Data::Skipped(..)) => {
                 self.data = owned;
                 self.append(b"\n");
             }
@@ -235,7 +235,7 @@ impl SseDecoder {
                     *line = piece.slice(at..stop);
                     *of = piece.len();
                 }
-                _ => self.append(part),
+                Data::None | Data::View(..) | Data::Owned(_) | Data::Skipped(..) => self.append(part),
             },
             Field::Event => bounded(&mut self.name, MAX_NAME_BYTES),
             Field::Id => bounded(&mut self.value, MAX_ID_BYTES + 1),

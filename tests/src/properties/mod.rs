@@ -2,10 +2,12 @@
 
 pub mod envelope;
 pub mod frame_line;
+pub mod frame_sse;
 pub mod host;
 pub mod served;
 
 pub use envelope::check_envelope;
 pub use frame_line::check_frame_line;
+pub use frame_sse::check_frame_sse;
 pub use host::check_host;
 pub use served::check_served;
