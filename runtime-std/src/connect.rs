@@ -1,6 +1,5 @@
 //! From an address or a command to a client.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
@@ -181,9 +180,5 @@ pub(crate) fn start_tap(options: &ConnectOptions) -> Result<Option<Arc<TapQueue>
 
 /// Randomness from the system, by way of std's hash maps.
 pub(crate) fn seed() -> [u8; 32] {
-    let mut seed = [0; 32];
-    for part in seed.chunks_mut(8) {
-        part.copy_from_slice(&RandomState::new().build_hasher().finish().to_ne_bytes());
-    }
-    seed
+    os::random_by_std()
 }

@@ -84,7 +84,7 @@ pub use pending::{Cork, Pending};
 pub use serve::{
     Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
     IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri,
-    Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
+    Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock, bind_loopback,
 };
 pub use shutdown::close_all;
 pub use stderr_log::{StderrLog, StderrLogStats};

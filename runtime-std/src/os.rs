@@ -129,3 +129,13 @@ pub(crate) fn after(patience: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(patience.min(YEARS)).unwrap_or(now)
 }
+
+/// Random bytes by way of std's hash maps, whose keys are drawn from the system: 128 bits of it a thread.
+pub(crate) fn random_by_std() -> [u8; 32] {
+    use std::hash::{BuildHasher as _, RandomState};
+    let mut bytes = [0; 32];
+    for (n, chunk) in bytes.chunks_exact_mut(8).enumerate() {
+        chunk.copy_from_slice(&RandomState::new().hash_one(n).to_ne_bytes());
+    }
+    bytes
+}

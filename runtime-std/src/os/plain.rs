@@ -67,6 +67,12 @@ pub(crate) fn open_log(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Bytes that nobody can guess.
+#[expect(clippy::unnecessary_wraps, reason = "the other side can fail")]
+pub(crate) fn random() -> io::Result<[u8; 32]> {
+    Ok(crate::os::random_by_std())
+}
+
 /// Takes our ends of a child's pipes.
 pub(crate) fn child_ends(child: &mut std::process::Child) -> io::Result<ChildEnds> {
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

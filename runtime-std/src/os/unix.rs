@@ -5,6 +5,7 @@ mod listen;
 mod log;
 mod poller;
 mod process;
+mod random;
 mod stdio;
 mod sys;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub(crate) use listen::{Conn, Listener, UnixListener, UnixStream};
 pub(crate) use log::open_log;
 pub(crate) use poller::Poller;
 pub(crate) use process::Child;
+pub(crate) use random::random;
 pub(crate) use stdio::StdioEnds;
 pub(crate) use sys::bind_to_parent;
 pub(crate) use wire::*;

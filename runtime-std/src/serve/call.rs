@@ -4,6 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sanswire::error::ApiError;
+use sanswire::http::endpoint::SessionHandle;
 use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
@@ -16,9 +17,18 @@ use crate::serve::ask::Asks;
 use crate::serve::driver::{Driver, Key};
 use crate::serve::server::Inner;
 
+/// Where a request came from, and where its answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A connection of lines.
+    Connection(Key),
+    /// A session of an HTTP endpoint.
+    Session(SessionHandle),
+}
+
 /// One request, as the driver hands it out.
 pub(crate) struct Job {
-    pub(crate) connection: Key,
+    pub(crate) origin: Origin,
     pub(crate) request: RequestHandle,
     pub(crate) method: Method,
     pub(crate) params: RawJson,

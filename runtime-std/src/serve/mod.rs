@@ -41,7 +41,7 @@ pub use content::Content;
 pub use contents::{Contents, IntoContents};
 pub use definition::{Definition, Prompt, Resource, Tool};
 pub use fault::BuildError;
-pub use http::HttpOptions;
+pub use http::{HttpOptions, bind_loopback};
 pub use messages::{IntoMessages, Messages};
 pub use options::ServerOptions;
 pub use records::RecordStats;

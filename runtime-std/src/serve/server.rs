@@ -9,6 +9,7 @@ use sanswire::error::ConfigError;
 use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
 use sanswire::waist::{Halt, Spend};
 
+use crate::os;
 use crate::serve::answer::caught;
 use crate::serve::application::Application;
 use crate::serve::ask::Asks;
@@ -192,6 +193,10 @@ impl Inner {
         &*self.application
     }
 
+    pub(crate) const fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub(crate) const fn asks(&self) -> &Asks {
         &self.asks
     }
@@ -235,12 +240,7 @@ fn contained(mut config: Config) -> Config {
     config
 }
 
-/// Random bytes of std's: each hasher state has keys that the system drew.
+/// Random bytes, from the system's generator if it can.
 pub(crate) fn seed() -> [u8; 32] {
-    use std::hash::{BuildHasher as _, RandomState};
-    let mut seed = [0; 32];
-    for (n, chunk) in seed.chunks_exact_mut(8).enumerate() {
-        chunk.copy_from_slice(&RandomState::new().hash_one(n).to_ne_bytes());
-    }
-    seed
+    os::random().unwrap_or_else(|_| os::random_by_std())
 }

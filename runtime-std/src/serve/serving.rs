@@ -145,7 +145,7 @@ impl Stopper {
 }
 
 impl Inner {
-    fn serve(&self, serve: impl FnOnce() -> Result<(), ServeError>) -> Result<(), ServeError> {
+    pub(super) fn serve(&self, serve: impl FnOnce() -> Result<(), ServeError>) -> Result<(), ServeError> {
         let served = serve();
         self.governor().flush();
         served

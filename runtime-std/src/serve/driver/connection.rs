@@ -12,9 +12,10 @@ use sanswire::server::{Event, LineConnection, PeerOutcome, PeerRequestHandle, Re
 use sanswire::{Instant, Machine};
 
 use crate::os::{Got, Want};
-use crate::serve::call::{Cancel, Job};
+use crate::serve::answer::unsendable;
+use crate::serve::call::{Cancel, Job, Origin};
 use crate::serve::driver::hub::Ends;
-use crate::serve::driver::table::Key;
+use crate::serve::driver::places::Key;
 
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
@@ -193,7 +194,8 @@ impl Connection {
                 Event::Request { request, method, params, context } => {
                     let cancel = Arc::new(Cancel::default());
                     self.open.push_back((request, Arc::clone(&cancel)));
-                    let job = Job { connection: key, request, method, params, context, cancel };
+                    let job =
+                        Job { origin: Origin::Connection(key), request, method, params, context, cancel };
                     self.line_up(job, now);
                 }
                 Event::Cancelled { request, .. } => self.cancelled(request),
@@ -250,15 +252,6 @@ impl Drop for Connection {
         self.open.iter().for_each(|(_, cancel)| cancel.set());
         self.ends.close();
     }
-}
-
-/// Why an answer that the session refused does not come. Such errors hold reasons and sizes, nothing of the answer.
-fn unsendable(error: &ApiError) -> String {
-    let why = match error {
-        ApiError::BadParams(why) => (*why).to_owned(),
-        error => error.to_string(),
-    };
-    format!("the answer could not be sent: {why}")
 }
 
 fn shrink<T>(queue: &mut VecDeque<T>) {

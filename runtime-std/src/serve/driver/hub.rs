@@ -9,14 +9,14 @@ use crate::os::{Conn, Got, Listener, PollEvent, Poller, StdioEnds, Wake, Want};
 
 /// The two ends of one connection.
 #[derive(Debug)]
-pub(super) enum Ends {
+pub(in crate::serve) enum Ends {
     Stdio(Arc<StdioEnds>),
     Socket(Conn),
 }
 
 impl Ends {
     /// Appends one read to `buffer`, after a wait said that there is something.
-    pub(super) fn read(&self, buffer: &mut Vec<u8>) -> Got {
+    pub(in crate::serve) fn read(&self, buffer: &mut Vec<u8>) -> Got {
         match self {
             Self::Stdio(ends) => ends.read(buffer),
             Self::Socket(conn) => conn.read(buffer),
@@ -24,7 +24,7 @@ impl Ends {
     }
 
     /// Writes what fits now.
-    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(in crate::serve) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdio(ends) => ends.write(bytes),
             Self::Socket(conn) => conn.write(bytes),
@@ -32,7 +32,7 @@ impl Ends {
     }
 
     /// The connection is over; what was written still arrives.
-    pub(super) fn close(&self) {
+    pub(in crate::serve) fn close(&self) {
         /// A socket that is closed with bytes unread in it takes back what was written.
         const LEFT: usize = 64 * 1024;
         if let Self::Socket(conn) = self {
@@ -45,14 +45,14 @@ impl Ends {
 
 /// What one thread at a time waits on, while others change what it waits for.
 #[derive(Debug)]
-pub(super) enum Hub {
+pub(in crate::serve) enum Hub {
     Stdio(Stdio),
     Sockets(Poller),
 }
 
 /// One connection, over standard input and output.
 #[derive(Debug)]
-pub(super) struct Stdio {
+pub(in crate::serve) struct Stdio {
     ends: Arc<StdioEnds>,
     wake: Wake,
     key: AtomicU64,
@@ -65,7 +65,7 @@ const READ: u8 = 1;
 const WRITE: u8 = 2;
 
 impl Hub {
-    pub(super) fn stdio(ends: Arc<StdioEnds>) -> io::Result<Self> {
+    pub(in crate::serve) fn stdio(ends: Arc<StdioEnds>) -> io::Result<Self> {
         Ok(Self::Stdio(Stdio {
             ends,
             wake: Wake::new()?,
@@ -75,12 +75,12 @@ impl Hub {
         }))
     }
 
-    pub(super) fn sockets() -> io::Result<Self> {
+    pub(in crate::serve) fn sockets() -> io::Result<Self> {
         Ok(Self::Sockets(Poller::new()?))
     }
 
     /// Looks for input on a new connection.
-    pub(super) fn add(&self, key: u64, ends: &Ends) -> io::Result<()> {
+    pub(in crate::serve) fn add(&self, key: u64, ends: &Ends) -> io::Result<()> {
         match (self, ends) {
             (Self::Stdio(stdio), _) => {
                 stdio.key.store(key, Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn want(&self, key: u64, ends: &Ends, want: Want) {
+    pub(in crate::serve) fn want(&self, key: u64, ends: &Ends, want: Want) {
         match (self, ends) {
             (Self::Stdio(stdio), _) => {
                 let bits = (u8::from(want.read) * READ) | (u8::from(want.write) * WRITE);
@@ -104,7 +104,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn remove(&self, key: u64, ends: &Ends) {
+    pub(in crate::serve) fn remove(&self, key: u64, ends: &Ends) {
         match (self, ends) {
             (Self::Stdio(_), _) => self.want(key, ends, Want::NOTHING),
             (Self::Sockets(poller), Ends::Socket(conn)) => drop(poller.remove(key, conn)),
@@ -112,28 +112,33 @@ impl Hub {
         }
     }
 
-    pub(super) fn listen(&self, key: u64, listener: &Listener) -> io::Result<()> {
+    pub(in crate::serve) fn listen(&self, key: u64, listener: &Listener) -> io::Result<()> {
         match self {
             Self::Stdio(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Sockets(poller) => poller.add(key, listener, Want::READ),
         }
     }
 
-    pub(super) fn set_listening(&self, key: u64, listener: &Listener, want: Want) -> io::Result<()> {
+    pub(in crate::serve) fn set_listening(
+        &self,
+        key: u64,
+        listener: &Listener,
+        want: Want,
+    ) -> io::Result<()> {
         match self {
             Self::Stdio(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Sockets(poller) => poller.set(key, listener, want),
         }
     }
 
-    pub(super) fn unlisten(&self, key: u64, listener: &Listener) {
+    pub(in crate::serve) fn unlisten(&self, key: u64, listener: &Listener) {
         if let Self::Sockets(poller) = self {
             drop(poller.remove(key, listener));
         }
     }
 
     /// Waits, and puts what was found in the place of what is in `events`. `None`: for ever.
-    pub(super) fn wait(&self, events: &mut Vec<PollEvent>, timeout: Option<Duration>) {
+    pub(in crate::serve) fn wait(&self, events: &mut Vec<PollEvent>, timeout: Option<Duration>) {
         match self {
             Self::Stdio(stdio) => stdio.wait(events, timeout),
             Self::Sockets(poller) => {
@@ -146,14 +151,14 @@ impl Hub {
     }
 
     /// What follows is what the next wait looks for. Called with the lock held, and the wait follows.
-    pub(super) fn begin_wait(&self) {
+    pub(in crate::serve) fn begin_wait(&self) {
         if let Self::Stdio(stdio) = self {
             stdio.changed.store(false, Ordering::Relaxed);
         }
     }
 
     /// Whether a wait that is under way does not know yet what it is to look for.
-    pub(super) fn is_outdated(&self) -> bool {
+    pub(in crate::serve) fn is_outdated(&self) -> bool {
         match self {
             Self::Stdio(stdio) => stdio.changed.load(Ordering::Relaxed),
             Self::Sockets(_) => false,
@@ -161,7 +166,7 @@ impl Hub {
     }
 
     /// Ends the present wait, or the next.
-    pub(super) fn wake(&self) {
+    pub(in crate::serve) fn wake(&self) {
         match self {
             Self::Stdio(stdio) => stdio.wake.wake(),
             Self::Sockets(poller) => poller.wake(),

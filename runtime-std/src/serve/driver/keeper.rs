@@ -27,7 +27,7 @@ impl Driver {
         self.server.serving.enter(self);
         let mut state = self.lock();
         // What changed before this driver was known to the server.
-        state.table.for_each(|connection| connection.machine.set_catalog(self.server.catalog()));
+        state.traffic.set_catalog(self.server.catalog());
         while !state.over {
             state = match state.lead {
                 Lead::Keeper => {
@@ -79,7 +79,7 @@ impl Driver {
     /// Without a single thread to be had, handlers hold up everything; but nothing is lost.
     fn run_alone<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         while state.workers == 0
-            && let Some(job) = state.table.next_job()
+            && let Some(job) = state.traffic.next_job()
         {
             let (locked, now) = self.run(state, job, None);
             state = locked;
@@ -108,7 +108,7 @@ impl Driver {
                     return came.ok();
                 }
             }
-            let until = state.table.deadline();
+            let until = state.traffic.deadline();
             (state, now) = self.wait(state, &mut events, until, now);
         }
     }
@@ -193,9 +193,11 @@ mod tests {
     use std::time::Duration;
 
     use super::IDLE_TICKS;
+    use crate::clock::Clock;
     use crate::serve::driver::hub::Hub;
     use crate::serve::driver::lead::TICK;
-    use crate::serve::driver::{Connections, Driver, Lead};
+    use crate::serve::driver::table::{Connections, Table};
+    use crate::serve::driver::{Driver, Lead};
     use crate::serve::server::Server;
 
     /// Longer than the keeper watches before it takes the lock to sleep.
@@ -209,7 +211,8 @@ mod tests {
             let (sender, driver) = channel();
             let (woken, ended) = channel();
             thread::spawn(move || {
-                let driver = Driver::new(&server.inner, Hub::sockets().unwrap(), Connections::One);
+                let table = Box::new(Table::new(&server.inner, Connections::One));
+                let driver = Driver::new(&server.inner, Hub::sockets().unwrap(), Clock::start(), table);
                 driver.lock().lead = Lead::Worker(0);
                 sender.send(std::sync::Arc::clone(&driver)).unwrap();
                 driver.keep();

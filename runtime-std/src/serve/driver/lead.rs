@@ -7,7 +7,7 @@ use sanswire::Instant;
 
 use crate::os::PollEvent;
 use crate::serve::call::{Call, Job};
-use crate::serve::driver::{Driver, Key, Lead, Locked, listen};
+use crate::serve::driver::{Driver, Lead, Locked, listen};
 
 /// How long answers that are ready wait for others, and input for handlers; and once to twice of it (among many quick
 /// ones up to four times) is how long a handler may run before it loses the lead.
@@ -24,8 +24,8 @@ impl Driver {
             if state.over {
                 return state;
             }
-            let mut until = state.table.deadline();
-            if state.table.has_ready() {
+            let mut until = state.traffic.deadline();
+            if state.traffic.has_ready() {
                 match me {
                     // What has come meanwhile may be a cancel.
                     Lead::Worker(_) => until = Some(now),
@@ -38,7 +38,7 @@ impl Driver {
                 continue;
             }
             let began = now;
-            while let Some(job) = state.table.next_job() {
+            while let Some(job) = state.traffic.next_job() {
                 (state, now) = self.run(state, job, Some(me));
                 if state.lead != me {
                     self.tend(&mut state, now);
@@ -71,11 +71,11 @@ impl Driver {
             if event.key == listen::KEY {
                 self.accept(&mut state, now);
             } else {
-                state.table.found(Key::from_u64(event.key), event.readable, event.writable, now);
+                state.traffic.found(*event, now);
             }
         }
         self.resume_accepting(&mut state, now);
-        state.table.time(now);
+        state.traffic.time(now);
         (state, now)
     }
 
@@ -101,13 +101,7 @@ impl Driver {
             self.beat.fetch_add(1, Ordering::Relaxed);
         }
         let now = self.now();
-        let key = job.connection;
-        if let Some(connection) = state.table.get_mut(key) {
-            connection.running -= 1;
-            connection.respond(job.request, reply, now);
-            connection.machine.recycle(job.params);
-            state.table.soil(key);
-        }
+        state.traffic.finish(job, reply, now);
         (state, now)
     }
 }

@@ -1,15 +1,16 @@
 //! Accepts connections.
 
 use std::io;
+use std::sync::Arc;
 
 use sanswire::Instant;
 
-use crate::os::{ACCEPT_PAUSE, Accept, Conn, Listener, Want};
-use crate::serve::driver::connection::Connection;
-use crate::serve::driver::hub::{Ends, Hub};
-use crate::serve::driver::{Connections, Driver, State, system};
+use crate::clock::Clock;
+use crate::os::{ACCEPT_PAUSE, Accept, Listener, Want};
+use crate::serve::driver::hub::Hub;
+use crate::serve::driver::table::{Connections, Table};
+use crate::serve::driver::{Driver, State, Traffic, system};
 use crate::serve::server::{Inner, ServeError};
-use std::sync::Arc;
 
 /// Under which the hub knows the listener.
 pub(super) const KEY: u64 = u64::MAX - 1;
@@ -35,11 +36,23 @@ impl Listening {
 }
 
 impl Driver {
-    /// Serves all who connect, until the listener fails or is stopped, and all connections are over.
+    /// Serves all who connect, each line a message, until the listener fails or is stopped, and all connections are
+    /// over.
     pub(crate) fn listener(server: &Arc<Inner>, listener: Listener) -> Result<(), ServeError> {
-        let driver = Self::new(server, Hub::sockets().map_err(system)?, Connections::Many);
+        let clock = Clock::start();
         // A configuration that is of no use is better told now than to everyone who connects.
-        drop(server.connection(driver.now()).map_err(ServeError::Config)?);
+        drop(server.connection(clock.now()).map_err(ServeError::Config)?);
+        Self::listen(server, listener, clock, Box::new(Table::new(server, Connections::Many)))
+    }
+
+    /// Serves all who connect, until the listener fails or is stopped, and all connections are over.
+    pub(in crate::serve) fn listen(
+        server: &Arc<Inner>,
+        listener: Listener,
+        clock: Clock,
+        traffic: Box<dyn Traffic>,
+    ) -> Result<(), ServeError> {
+        let driver = Self::new(server, Hub::sockets().map_err(system)?, clock, traffic);
         driver.hub.listen(KEY, &listener).map_err(system)?;
         let max_connections = server.serving.max_connections();
         driver.lock().listening = Some(Listening { listener, max_connections, pauses_until: None });
@@ -54,9 +67,10 @@ impl Driver {
             let Some(listening) = &mut state.listening else { return };
             match listening.listener.accept() {
                 Accept::Conn(conn) => {
-                    // Whoever comes when there are enough is sent away by closing.
-                    if state.table.len() < listening.max_connections {
-                        self.welcome(state, conn, now);
+                    if state.traffic.len() < listening.max_connections {
+                        state.traffic.welcome(&self.hub, conn, now);
+                    } else {
+                        state.traffic.turn_away(conn);
                     }
                 }
                 Accept::Nothing => return,
@@ -67,13 +81,6 @@ impl Driver {
                 }
                 Accept::Failed(error) => return self.stop_accepting(state, Some(error)),
             }
-        }
-    }
-
-    fn welcome(&self, state: &mut State, conn: Conn, now: Instant) {
-        if let Ok(machine) = self.server.connection(now) {
-            // It fails where the system is out of memory, which the client sees as a closed connection.
-            drop(state.table.add(&self.hub, Connection::new(machine, Ends::Socket(conn))));
         }
     }
 

@@ -18,11 +18,13 @@
 //! request) ends its wait: see [`Driver::unlock`].
 
 mod connection;
-mod hub;
+pub(in crate::serve) mod hub;
 mod keeper;
 mod lead;
 mod listen;
+pub(in crate::serve) mod places;
 mod table;
+mod traffic;
 mod worker;
 
 use std::io;
@@ -43,8 +45,9 @@ use crate::serve::server::{Inner, ServeError};
 use connection::Connection;
 use hub::{Ends, Hub};
 use listen::Listening;
-pub(crate) use table::Key;
-use table::Table;
+pub(crate) use places::Key;
+use table::{Connections, Table};
+pub(in crate::serve) use traffic::Traffic;
 
 /// Some connections at work: one over standard input and output, or all of a listener.
 pub(crate) struct Driver {
@@ -63,7 +66,7 @@ pub(crate) struct Driver {
 }
 
 struct State {
-    table: Table,
+    traffic: Box<dyn Traffic>,
     listening: Option<Listening>,
     lead: Lead,
     /// The leader waits; until when at the latest.
@@ -97,14 +100,6 @@ enum Lead {
     Worker(u64),
 }
 
-/// How many connections a driver is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Connections {
-    One,
-    /// None of them gets more than half of the threads, so that its handlers alone cannot hold up the others.
-    Many,
-}
-
 /// How a server is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
@@ -116,14 +111,9 @@ pub(crate) enum Stop {
 
 impl Driver {
     /// A driver that is kept by this thread.
-    fn new(server: &Arc<Inner>, hub: Hub, connections: Connections) -> Arc<Self> {
-        let max_threads = server.serving.max_threads();
-        let max_running = match connections {
-            Connections::One => max_threads,
-            Connections::Many => max_threads.div_ceil(2),
-        };
+    fn new(server: &Arc<Inner>, hub: Hub, clock: Clock, traffic: Box<dyn Traffic>) -> Arc<Self> {
         let state = State {
-            table: Table::new(max_running, connections == Connections::Many),
+            traffic,
             listening: None,
             lead: Lead::Keeper,
             waits: None,
@@ -140,23 +130,22 @@ impl Driver {
         };
         Arc::new(Self {
             server: Arc::clone(server),
-            clock: Clock::start(),
+            clock,
             hub,
             state: Mutex::new(state),
             beat: AtomicU64::new(0),
             summons: AtomicBool::new(false),
             left: Condvar::new(),
             keeper: std::thread::current(),
-            max_threads,
+            max_threads: server.serving.max_threads(),
         })
     }
 
     /// Serves standard input and output until the connection is over.
     pub(crate) fn stdio(server: &Arc<Inner>) -> Result<(), ServeError> {
         let ends = Arc::new(StdioEnds::take().map_err(system)?);
-        let driver = Self::new(server, Hub::stdio(Arc::clone(&ends)).map_err(system)?, Connections::One);
-        driver.open(Ends::Stdio(Arc::clone(&ends)))?;
-        driver.keep();
+        let hub = Hub::stdio(Arc::clone(&ends)).map_err(system)?;
+        Self::one(server, hub, Ends::Stdio(Arc::clone(&ends)))?.keep();
         // A handler that was left behind holds the driver, and that holds them.
         ends.leave();
         Ok(())
@@ -164,20 +153,21 @@ impl Driver {
 
     /// Serves one socket until the connection is over.
     pub(crate) fn socket(server: &Arc<Inner>, conn: Conn) -> Result<(), ServeError> {
-        let driver = Self::new(server, Hub::sockets().map_err(system)?, Connections::One);
-        driver.open(Ends::Socket(conn))?;
-        driver.keep();
+        Self::one(server, Hub::sockets().map_err(system)?, Ends::Socket(conn))?.keep();
         Ok(())
+    }
+
+    /// A driver of one connection.
+    fn one(server: &Arc<Inner>, hub: Hub, ends: Ends) -> Result<Arc<Self>, ServeError> {
+        let clock = Clock::start();
+        let machine = server.connection(clock.now()).map_err(ServeError::Config)?;
+        let mut table = Table::new(server, Connections::One);
+        table.add(&hub, Connection::new(machine, ends)).map_err(system)?;
+        Ok(Self::new(server, hub, clock, Box::new(table)))
     }
 
     pub(crate) const fn server(&self) -> &Arc<Inner> {
         &self.server
-    }
-
-    fn open(&self, ends: Ends) -> Result<(), ServeError> {
-        let machine = self.server.connection(self.now()).map_err(ServeError::Config)?;
-        let mut state = self.lock();
-        state.table.add(&self.hub, Connection::new(machine, ends)).map_err(system)
     }
 
     /// A thread that panicked while it held the lock left a machine between two of its calls at worst.
@@ -209,12 +199,12 @@ impl Driver {
 
     /// Whether there is something that ends the leader's wait.
     fn concerns_leader(&self, state: &State, until: Option<Instant>) -> bool {
-        let earlier = match (state.table.deadline(), until) {
+        let earlier = match (state.traffic.deadline(), until) {
             (Some(at), Some(until)) => at < until,
             (Some(_), None) => true,
             (None, _) => false,
         };
-        let may_run = state.table.has_ready() && (state.lead != Lead::Keeper || self.may_appoint(state));
+        let may_run = state.traffic.has_ready() && (state.lead != Lead::Keeper || self.may_appoint(state));
         state.over || earlier || may_run || self.hub.is_outdated()
     }
 
@@ -224,7 +214,7 @@ impl Driver {
 
     /// After anything that may have ended a connection.
     fn see_end(&self, state: &mut State) {
-        if state.over || state.table.len() > 0 || state.listening.is_some() {
+        if state.over || state.traffic.len() > 0 || state.listening.is_some() {
             return;
         }
         state.over = true;
@@ -242,7 +232,7 @@ impl Driver {
 
     /// After something was put into machines: writes, and hands out what came of it.
     fn tend(&self, state: &mut State, now: Instant) {
-        state.table.tend(&self.hub, now);
+        state.traffic.tend(&self.hub, now);
         self.see_end(state);
     }
 
@@ -250,11 +240,8 @@ impl Driver {
     pub(crate) fn notify(&self, job: &Job, notice: &Notice) {
         let now = self.now();
         let mut state = self.lock();
-        if let Some(connection) = state.table.get_mut(job.connection) {
-            drop(connection.machine.notify(job.request, notice, now));
-            state.table.soil(job.connection);
-            self.tend(&mut state, now);
-        }
+        state.traffic.notify(job, notice, now);
+        self.tend(&mut state, now);
         self.unlock(state);
     }
 
@@ -266,10 +253,7 @@ impl Driver {
         let (sender, answer) = channel();
         let now = self.now();
         let mut state = self.lock();
-        let Some(connection) = state.table.get_mut(job.connection) else { return Err(ApiError::Closed) };
-        let peer = connection.machine.request_input(job.request, request, now)?;
-        connection.asked.insert(peer, sender);
-        state.table.soil(job.connection);
+        state.traffic.ask(job, request, sender, now)?;
         self.tend(&mut state, now);
         self.unlock(state);
         // The machine tells how each question ends; the sender goes with the connection.
@@ -279,39 +263,28 @@ impl Driver {
 
     /// A list of this server's changed.
     pub(crate) fn list_changed(&self, kind: ListKind) {
-        self.change_all(|connection, now| {
+        self.change(|traffic, now| {
             // Looked at under the lock: of two changes at once, none puts back what was there before the other.
-            connection.machine.set_catalog(self.server.catalog());
-            connection.machine.list_changed(kind, now);
+            traffic.set_catalog(self.server.catalog());
+            traffic.list_changed(kind, now);
         });
     }
 
     /// A resource changed. Clients for whom there is no room hear of the next change.
     pub(crate) fn resource_updated(&self, uri: &str) {
-        self.change_all(|connection, now| drop(connection.machine.resource_updated(uri, now)));
+        self.change(|traffic, now| traffic.resource_updated(uri, now));
     }
 
     /// Ends: nothing new is taken.
     pub(crate) fn stop(&self, how: Stop) {
         self.stop_accepting(&mut self.lock(), None);
-        self.change_all(|connection, now| match how {
-            Stop::Drain => {
-                let drain = connection.machine.session().config().limits.drain;
-                connection.machine.shutdown(drain, now);
-            }
-            Stop::Now => connection.machine.close(now),
-        });
+        self.change(|traffic, now| traffic.stop(how, now));
     }
 
-    fn change_all(&self, change: impl Fn(&mut Connection, Instant)) {
+    fn change(&self, change: impl Fn(&mut dyn Traffic, Instant)) {
         let now = self.now();
         let mut state = self.lock();
-        for key in state.table.keys() {
-            if let Some(connection) = state.table.get_mut(key) {
-                change(connection, now);
-                state.table.soil(key);
-            }
-        }
+        change(&mut *state.traffic, now);
         self.tend(&mut state, now);
         self.unlock(state);
     }

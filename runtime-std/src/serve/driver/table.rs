@@ -1,47 +1,39 @@
-//! All connections of a driver.
+//! All connections over which lines go.
 
 use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
+use sanswire::error::ApiError;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::{Catalog, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
 
-use crate::serve::call::Job;
+use crate::os::{Conn, PollEvent};
+use crate::serve::call::{Job, Origin};
 use crate::serve::driver::connection::Connection;
-use crate::serve::driver::hub::Hub;
+use crate::serve::driver::hub::{Ends, Hub};
+use crate::serve::driver::places::{Key, Places};
+use crate::serve::driver::{Stop, Traffic};
+use crate::serve::server::Inner;
 
-/// Names a connection, and no other one later in the same place.
+/// How many connections a driver is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    place: u32,
-    turn: u32,
-}
-
-impl Key {
-    pub(super) const fn to_u64(self) -> u64 {
-        ((self.turn as u64) << 32) | self.place as u64
-    }
-
-    pub(super) const fn from_u64(key: u64) -> Self {
-        // Halves of it, so nothing is lost.
-        Self { place: key as u32, turn: (key >> 32) as u32 }
-    }
-}
-
-#[derive(Default)]
-struct Place {
-    turn: u32,
-    connection: Option<Box<Connection>>,
+pub(super) enum Connections {
+    One,
+    /// None of them gets more than half of the threads, so that its handlers alone cannot hold up the others.
+    Many,
 }
 
 /// The connections, and which of them want something.
-#[derive(Default)]
 pub(super) struct Table {
+    server: Arc<Inner>,
     /// How many handlers may be at work for one connection.
     max_running: usize,
     /// Connections that have nothing to do keep no big buffers.
     frugal: bool,
-    places: Vec<Place>,
-    free: Vec<u32>,
-    len: usize,
+    connections: Places<Connection>,
     /// Those with requests that may run, each once: they take turns.
     ready: VecDeque<Key>,
     /// Those that have something to write or to tell, each once.
@@ -51,65 +43,38 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(max_running: usize, frugal: bool) -> Self {
-        Self { max_running, frugal, ..Self::default() }
+    pub(super) fn new(server: &Arc<Inner>, connections: Connections) -> Self {
+        let max_threads = server.serving.max_threads();
+        Self {
+            server: Arc::clone(server),
+            max_running: match connections {
+                Connections::One => max_threads,
+                Connections::Many => max_threads.div_ceil(2),
+            },
+            frugal: connections == Connections::Many,
+            connections: Places::default(),
+            ready: VecDeque::new(),
+            dirty: Vec::new(),
+            deadline: None,
+        }
     }
 
-    pub(super) const fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// Whether a request waits that a thread could run.
-    pub(super) fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    pub(super) fn insert(&mut self, connection: Connection) -> Option<Key> {
-        let place = match self.free.pop() {
-            Some(place) => place,
-            None => {
-                self.places.push(Place::default());
-                u32::try_from(self.places.len() - 1).ok()?
+    /// A new connection.
+    pub(super) fn add(&mut self, hub: &Hub, connection: Connection) -> io::Result<()> {
+        let Some(key) = self.connections.insert(connection) else { return Ok(()) };
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
+        match hub.add(key.to_u64(), &connection.ends) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                drop(self.connections.remove(key));
+                Err(error)
             }
-        };
-        let slot = self.places.get_mut(place as usize)?;
-        slot.connection = Some(Box::new(connection));
-        self.len += 1;
-        Some(Key { place, turn: slot.turn })
-    }
-
-    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Connection> {
-        let slot = self.places.get_mut(key.place as usize).filter(|slot| slot.turn == key.turn)?;
-        slot.connection.as_deref_mut()
-    }
-
-    fn remove(&mut self, key: Key) -> Option<Box<Connection>> {
-        let slot = self.places.get_mut(key.place as usize).filter(|slot| slot.turn == key.turn)?;
-        let connection = slot.connection.take()?;
-        // Its names are used up in a few centuries; a place that wraps around meets no key as old as that.
-        slot.turn = slot.turn.wrapping_add(1);
-        self.free.push(key.place);
-        self.len -= 1;
-        Some(connection)
-    }
-
-    pub(super) fn keys(&self) -> Vec<Key> {
-        let taken = self.places.iter().zip(0..).filter(|(slot, _)| slot.connection.is_some());
-        taken.map(|(slot, place)| Key { place, turn: slot.turn }).collect()
-    }
-
-    pub(super) fn for_each(&mut self, change: impl FnMut(&mut Connection)) {
-        let taken = self.places.iter_mut().filter_map(|slot| slot.connection.as_deref_mut());
-        taken.for_each(change);
+        }
     }
 
     /// There is something to write or to tell on this connection.
-    pub(super) fn soil(&mut self, key: Key) {
-        if let Some(connection) = self.get_mut(key)
+    fn soil(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
             && !connection.is_dirty
         {
             connection.is_dirty = true;
@@ -117,23 +82,16 @@ impl Table {
         }
     }
 
-    /// After anything was put into machines: writes, hands out, looks after deadlines, and takes out what is over.
-    pub(super) fn tend(&mut self, hub: &Hub, now: Instant) {
-        while let Some(key) = self.dirty.pop() {
-            self.tend_one(hub, key, now);
-        }
-    }
-
     fn tend_one(&mut self, hub: &Hub, key: Key, now: Instant) {
         let frugal = self.frugal;
-        let Some(connection) = self.get_mut(key) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_dirty = false;
         connection.flush(key, now);
         if connection.closed {
             if connection.is_ready {
                 self.ready.retain(|ready| *ready != key);
             }
-            if let Some(connection) = self.remove(key) {
+            if let Some(connection) = self.connections.remove(key) {
                 hub.remove(key.to_u64(), &connection.ends);
             }
             return;
@@ -157,17 +115,44 @@ impl Table {
     /// Its requests may run, if there is room for their answers and it has not enough of the threads.
     fn line_up(&mut self, key: Key) {
         let max_running = self.max_running;
-        let Some(connection) = self.get_mut(key) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.is_ready && connection.may_run(max_running) {
             connection.is_ready = true;
             self.ready.push_back(key);
         }
     }
 
-    /// What the hub found on a connection. Its requests are run before anything is written, so that their answers
-    /// leave together.
-    pub(super) fn found(&mut self, key: Key, readable: bool, writable: bool, now: Instant) {
-        let Some(connection) = self.get_mut(key) else { return };
+    fn change_all(&mut self, change: impl Fn(&mut Connection)) {
+        for key in self.connections.keys() {
+            if let Some(connection) = self.connections.get_mut(key) {
+                change(connection);
+                self.soil(key);
+            }
+        }
+    }
+
+    fn of(&mut self, job: &Job) -> Option<(Key, &mut Connection)> {
+        let Origin::Connection(key) = job.origin else { return None };
+        Some((key, self.connections.get_mut(key)?))
+    }
+}
+
+impl Traffic for Table {
+    fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant) {
+        if let Ok(machine) = self.server.connection(now) {
+            // It fails where the system is out of memory, which the client sees as a closed connection.
+            drop(self.add(hub, Connection::new(machine, Ends::Socket(conn))));
+        }
+    }
+
+    fn found(&mut self, event: PollEvent, now: Instant) {
+        let PollEvent { key, readable, writable } = event;
+        let key = Key::from_u64(key);
+        let Some(connection) = self.connections.get_mut(key) else { return };
         // Asked for or not, a fault and an end of both directions are told.
         let over = writable && !connection.want.write;
         if writable {
@@ -183,15 +168,14 @@ impl Table {
         self.soil(key);
     }
 
-    /// Tells the time to those that wait for it.
-    pub(super) fn time(&mut self, now: Instant) {
+    fn time(&mut self, now: Instant) {
         if self.deadline.is_none_or(|at| at > now) {
             return;
         }
         self.deadline = None;
-        let keys = self.keys();
+        let keys = self.connections.keys();
         for key in keys {
-            let Some(connection) = self.get_mut(key) else { continue };
+            let Some(connection) = self.connections.get_mut(key) else { continue };
             match connection.machine.poll_timeout() {
                 Some(at) if at <= now => {
                     connection.machine.handle_timeout(now);
@@ -203,11 +187,24 @@ impl Table {
         }
     }
 
-    /// The next request to run.
-    pub(super) fn next_job(&mut self) -> Option<Job> {
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn tend(&mut self, hub: &Hub, now: Instant) {
+        while let Some(key) = self.dirty.pop() {
+            self.tend_one(hub, key, now);
+        }
+    }
+
+    fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
         let max_running = self.max_running;
         while let Some(key) = self.ready.pop_front() {
-            let Some(connection) = self.get_mut(key) else { continue };
+            let Some(connection) = self.connections.get_mut(key) else { continue };
             // One whose client does not read waits until it does.
             let job = if connection.may_run(max_running) { connection.next() } else { None };
             connection.is_ready = job.is_some() && connection.may_run(max_running);
@@ -221,16 +218,55 @@ impl Table {
         None
     }
 
-    /// A new connection.
-    pub(super) fn add(&mut self, hub: &Hub, connection: Connection) -> std::io::Result<()> {
-        let Some(key) = self.insert(connection) else { return Ok(()) };
-        let Some(connection) = self.get_mut(key) else { return Ok(()) };
-        match hub.add(key.to_u64(), &connection.ends) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                drop(self.remove(key));
-                Err(error)
-            }
+    fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
+        if let Some((key, connection)) = self.of(&job) {
+            connection.running -= 1;
+            connection.respond(job.request, reply, now);
+            connection.machine.recycle(job.params);
+            self.soil(key);
         }
+    }
+
+    fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
+        if let Some((key, connection)) = self.of(job) {
+            drop(connection.machine.notify(job.request, notice, now));
+            self.soil(key);
+        }
+    }
+
+    fn ask(
+        &mut self,
+        job: &Job,
+        input: &InputRequest,
+        waiter: Sender<PeerOutcome>,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        let (key, connection) = self.of(job).ok_or(ApiError::Closed)?;
+        let peer = connection.machine.request_input(job.request, input, now)?;
+        connection.asked.insert(peer, waiter);
+        self.soil(key);
+        Ok(())
+    }
+
+    fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.change_all(|connection| connection.machine.set_catalog(Arc::clone(&catalog)));
+    }
+
+    fn list_changed(&mut self, kind: ListKind, now: Instant) {
+        self.change_all(|connection| connection.machine.list_changed(kind, now));
+    }
+
+    fn resource_updated(&mut self, uri: &str, now: Instant) {
+        self.change_all(|connection| drop(connection.machine.resource_updated(uri, now)));
+    }
+
+    fn stop(&mut self, how: Stop, now: Instant) {
+        self.change_all(|connection| match how {
+            Stop::Drain => {
+                let drain = connection.machine.session().config().limits.drain;
+                connection.machine.shutdown(drain, now);
+            }
+            Stop::Now => connection.machine.close(now),
+        });
     }
 }

@@ -49,7 +49,7 @@ impl Driver {
         while !state.over {
             if state.lead == Lead::Worker(id) {
                 state = self.lead(state, Lead::Worker(id));
-            } else if let Some(job) = state.table.next_job() {
+            } else if let Some(job) = state.traffic.next_job() {
                 let (locked, now) = self.run(state, job, None);
                 state = locked;
                 self.tend(&mut state, now);

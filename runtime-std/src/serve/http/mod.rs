@@ -1,58 +1,53 @@
 //! Serving over HTTP.
+//!
+//! ```text
+//!   a connection ⇄ h1::Server ─┐
+//!   a connection ⇄ h1::Server ─┼─ Site ⇄ Endpoint ─▶ Jobs, as those of any other connection
+//!   a connection ⇄ h1::Server ─┘
+//! ```
 
-use std::net::TcpListener;
-use std::time::Duration;
+mod alarms;
+mod connection;
+mod options;
+mod requests;
+mod site;
 
-use sanswire::http::endpoint::{Names, Token};
-use sanswire::http::h1;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 
+pub use options::HttpOptions;
+
+use crate::clock::Clock;
+use crate::os::Listener;
+use crate::serve::driver::Driver;
 use crate::serve::server::{ServeError, Server};
+use site::Site;
 
-/// How a server meets its clients over HTTP.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct HttpOptions {
-    /// The path of the endpoint.
-    pub path: String,
-    /// Which `Host` fields are welcome. Loopback names only, by default.
-    pub hosts: Names,
-    /// Which `Origin` fields are welcome. Loopback names only, by default.
-    pub origins: Names,
-    /// Who may come. Empty: anybody.
-    pub tokens: Vec<Token>,
-    /// The bounds of each connection.
-    pub connection: h1::Limits,
-    /// Legacy sessions that may be open at once.
-    pub max_sessions: usize,
-    /// How long a legacy session lasts in which nothing happens.
-    pub session_idle: Duration,
-    /// After so long a silence on a stream a comment is sent.
-    pub keep_alive: Duration,
-}
-
-impl Default for HttpOptions {
-    fn default() -> Self {
-        Self {
-            path: "/mcp".into(),
-            hosts: Names::Loopback,
-            origins: Names::Loopback,
-            tokens: Vec::new(),
-            connection: h1::Limits::default(),
-            max_sessions: 1024,
-            session_idle: Duration::from_secs(30 * 60),
-            keep_alive: Duration::from_secs(15),
-        }
-    }
+/// A listener on this machine alone, at `port`; 0 takes one that is free. From elsewhere it cannot be reached, and no
+/// page of a browser gets through either, for an endpoint takes loopback names only unless told otherwise.
+///
+/// # Errors
+/// The port is taken, or reserved.
+///
+/// Spec: MCP basic/transports, "Security Warning".
+pub fn bind_loopback(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
 }
 
 impl Server {
     /// Serves all who come over HTTP, in both eras, on one path. Returns when a [`Stopper`](crate::Stopper) says so and
-    /// what was open is over.
+    /// what was open is over. Meanwhile the listener does not block, for others who share it neither.
+    ///
+    /// One thread at a time reads all connections; a stream that is open, such as one of a subscription, needs none.
     ///
     /// # Errors
-    /// As [`serve_stdio`](Self::serve_stdio); the listener failed.
-    #[expect(clippy::todo, reason = "a seam")]
-    pub fn serve_http(&self, _listener: TcpListener, _options: HttpOptions) -> Result<(), ServeError> {
-        todo!()
+    /// As [`serve_stdio`](Self::serve_stdio); the listener failed, and all its connections are over.
+    pub fn serve_http(&self, listener: TcpListener, options: HttpOptions) -> Result<(), ServeError> {
+        let from = Listener::tcp(listener).map_err(ServeError::System)?;
+        self.inner.serve(|| {
+            let clock = Clock::start();
+            let site = Site::open(&self.inner, options, clock.now())?;
+            Driver::listen(&self.inner, from, clock, Box::new(site))
+        })
     }
 }

@@ -1,0 +1,423 @@
+//! All connections of an endpoint, and the endpoint.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use sanswire::error::ApiError;
+use sanswire::http::endpoint::{Effect, SessionHandle};
+use sanswire::http::h1::{self, Body, ServerEvent};
+use sanswire::http::{Endpoint, HttpHandle};
+use sanswire::jsonrpc::ErrorObject;
+use sanswire::mcp::codes;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::{Catalog, Event, ListKind, Notice, PeerOutcome, Reply};
+use sanswire::{Instant, Machine as _};
+
+use crate::os::{self, Conn, PollEvent};
+use crate::serve::answer::unsendable;
+use crate::serve::call::{Cancel, Job, Origin};
+use crate::serve::driver::hub::{Ends, Hub};
+use crate::serve::driver::places::{Key, Places};
+use crate::serve::driver::{Stop, Traffic};
+use crate::serve::http::HttpOptions;
+use crate::serve::http::alarms::Alarms;
+use crate::serve::http::connection::Connection;
+use crate::serve::http::requests::{Asked, Requests};
+use crate::serve::server::{Inner, ServeError};
+
+/// Reads of one connection in one round, so that none starves the others.
+const MAX_READS: usize = 8;
+/// So many low bits of an exchange's handle are the place of its connection.
+const PLACE_BITS: u32 = 24;
+/// What is said to those for whom there is no room.
+const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    Content-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n";
+
+/// The connections of one endpoint: a machine each, and one endpoint for all.
+pub(super) struct Site {
+    endpoint: Endpoint,
+    limits: h1::Limits,
+    connections: Places<Connection>,
+    requests: Requests,
+    /// How many exchanges there were.
+    exchanges: u64,
+    /// Connections that have something to write or to tell, each once.
+    dirty: Vec<Key>,
+    alarms: Alarms,
+    drain: Duration,
+    close_flush: Duration,
+    stopping: bool,
+    /// All is answered; what is written may leave until then.
+    flush_until: Option<Instant>,
+}
+
+impl Site {
+    /// An endpoint of this server's that nobody has come to.
+    ///
+    /// # Errors
+    /// A limit is out of bounds; the system gave no random bytes.
+    pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
+        let seed = os::random().map_err(ServeError::System)?;
+        let limits = options.connection.clone();
+        let server_limits = &server.config().limits;
+        let config = options.endpoint(server.config().clone(), server.serving.max_connections());
+        let mut endpoint = Endpoint::new(config, seed, now).map_err(ServeError::Config)?;
+        endpoint.set_catalog(server.catalog());
+        Ok(Self {
+            endpoint,
+            limits,
+            connections: Places::default(),
+            requests: Requests::new(server_limits.max_queued_event_bytes),
+            exchanges: 0,
+            dirty: Vec::new(),
+            alarms: Alarms::default(),
+            drain: server_limits.drain,
+            close_flush: server_limits.close_flush,
+            stopping: false,
+            flush_until: None,
+        })
+    }
+
+    /// There is something to write or to tell on this connection.
+    fn soil(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && !connection.is_dirty
+        {
+            connection.is_dirty = true;
+            self.dirty.push(key);
+        }
+    }
+
+    /// Tells the endpoint what the machine of a connection has to tell, and does what follows.
+    fn deliver(&mut self, key: Key, now: Instant) {
+        while let Some(connection) = self.connections.get_mut(key)
+            && let Some(event) = connection.machine.poll_event()
+        {
+            let exchange = connection.exchange;
+            match (event, exchange) {
+                (ServerEvent::Head { head, length }, _) => {
+                    self.exchanges += 1;
+                    let exchange =
+                        HttpHandle::numbered(self.exchanges << PLACE_BITS | u64::from(key.place()));
+                    connection.exchange = Some(exchange);
+                    self.endpoint.handle_head(exchange, head, length, now);
+                }
+                (ServerEvent::Body(piece), Some(exchange)) => self.endpoint.handle_body(exchange, piece, now),
+                (ServerEvent::BodyEnd, Some(exchange)) => self.endpoint.handle_body_end(exchange, now),
+                (ServerEvent::Done, _) => (connection.exchange, connection.told) = (None, None),
+                (ServerEvent::Closed(_), exchange) => {
+                    connection.closed = true;
+                    (connection.exchange, connection.told) = (None, None);
+                    if let Some(exchange) = exchange {
+                        self.endpoint.handle_gone(exchange, now);
+                    }
+                }
+                _ => {}
+            }
+            self.settle(now);
+        }
+    }
+
+    /// Does what the endpoint wants done, and hands out what it has to tell.
+    fn settle(&mut self, now: Instant) {
+        // Handed out last: whose call was cancelled meanwhile has to find it so.
+        let mut answered = Vec::new();
+        loop {
+            if let Some(effect) = self.endpoint.poll_effect() {
+                self.carry_out(effect, now);
+            } else if let Some((session, event)) = self.endpoint.poll_event() {
+                match event {
+                    Event::Request { request, method, params, context } => {
+                        let (origin, cancel) = (Origin::Session(session), Arc::new(Cancel::default()));
+                        self.line_up(session, Job { origin, request, method, params, context, cancel }, now);
+                    }
+                    Event::Cancelled { request, .. } => self.requests.cancelled((session, request)),
+                    Event::Answered { peer, outcome } => {
+                        let waiter = self.requests.peers.remove(&(session, peer));
+                        answered.extend(waiter.map(|waiter| (waiter, outcome)));
+                    }
+                    _ => {}
+                }
+            } else {
+                break;
+            }
+        }
+        for (waiter, outcome) in answered {
+            drop(waiter.send(outcome));
+        }
+    }
+
+    fn line_up(&mut self, session: SessionHandle, job: Job, now: Instant) {
+        let asked = (session, job.request);
+        if !self.requests.line_up(asked, job) {
+            let error =
+                ErrorObject::new(codes::INTERNAL_ERROR, "requests of too many bytes wait; try again later");
+            self.respond(asked, Reply::Error(error), now);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect, now: Instant) {
+        let (Effect::TakeBody { exchange }
+        | Effect::Respond { exchange, .. }
+        | Effect::Send { exchange, .. }
+        | Effect::End { exchange }
+        | Effect::Close { exchange }) = effect
+        else {
+            return;
+        };
+        let place = (exchange.number() & ((1 << PLACE_BITS) - 1)) as u32;
+        let Some(key) = self.connections.key_at(place) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.exchange != Some(exchange) {
+            return;
+        }
+        let machine = &mut connection.machine;
+        let done = match effect {
+            Effect::TakeBody { .. } => {
+                machine.take_body(now);
+                Ok(())
+            }
+            Effect::Respond { head, body, .. } => {
+                connection.told = (body == Body::Stream).then_some(0);
+                machine.respond(&head, body, now)
+            }
+            Effect::Send { piece, .. } => machine.send(piece, now),
+            Effect::End { .. } => {
+                machine.end(now);
+                Ok(())
+            }
+            _ => Err(ApiError::Closed),
+        };
+        if done.is_err() {
+            // A client that misses a piece must not take what it has for all of it.
+            machine.close(now);
+        }
+        self.soil(key);
+    }
+
+    /// Answers a request, unless it is over. What finds no room waits for it.
+    fn respond(&mut self, asked: Asked, reply: Reply, now: Instant) {
+        if !self.requests.is_open(asked) {
+            return;
+        }
+        match self.endpoint.respond(asked.0, asked.1, &reply, now) {
+            Err(ApiError::OutboundFull) => {
+                self.requests.unsent.push_back((asked, reply));
+                return;
+            }
+            Ok(()) | Err(ApiError::UnknownRequest | ApiError::Closed) => {}
+            Err(error) => {
+                let error = ErrorObject::new(codes::INTERNAL_ERROR, unsendable(&error));
+                drop(self.endpoint.respond(asked.0, asked.1, &Reply::Error(error), now));
+            }
+        }
+        self.requests.answered(asked);
+    }
+
+    fn send_unsent(&mut self, now: Instant) {
+        for _ in 0..self.requests.unsent.len() {
+            if let Some((asked, reply)) = self.requests.unsent.pop_front() {
+                self.respond(asked, reply, now);
+            }
+        }
+    }
+
+    fn tend_one(&mut self, hub: &Hub, key: Key, now: Instant) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.is_dirty = false;
+        loop {
+            self.deliver(key, now);
+            let Some(connection) = self.connections.get_mut(key) else { return };
+            if !connection.write(now) {
+                break;
+            }
+        }
+        self.tell_waiting(key, now);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.closed {
+            if let Some(connection) = self.connections.remove(key) {
+                self.alarms.forget(key, connection.alarm);
+                hub.remove(key.to_u64(), &connection.ends);
+            }
+            return;
+        }
+        connection.rest();
+        let want = connection.wants();
+        if want != connection.want {
+            connection.want = want;
+            hub.want(key.to_u64(), &connection.ends, want);
+        }
+        connection.alarm = self.alarms.set(key, connection.alarm, connection.machine.poll_timeout());
+    }
+
+    /// Tells the endpoint how much of an answer waits to be written, if that changed.
+    fn tell_waiting(&mut self, key: Key, now: Instant) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let waits = connection.machine.queued_out_bytes();
+        let (Some(exchange), Some(told)) = (connection.exchange, connection.told) else { return };
+        if told == waits {
+            return;
+        }
+        connection.told = Some(waits);
+        self.endpoint.set_outbound(exchange, waits, now);
+        self.settle(now);
+        if waits < told && !self.requests.unsent.is_empty() {
+            self.send_unsent(now);
+            self.settle(now);
+        }
+    }
+
+    /// After a stop: ends once all is answered, and what was written has left or had its time.
+    fn wind_up(&mut self, now: Instant) {
+        if self.flush_until.is_none() && self.endpoint.is_over() {
+            self.flush_until = Some(now.saturating_add(self.close_flush));
+        }
+        if self.flush_until.is_some_and(|until| until <= now) {
+            for key in self.connections.keys() {
+                if let Some(connection) = self.connections.get_mut(key) {
+                    connection.closed = true;
+                    self.soil(key);
+                }
+            }
+        }
+    }
+}
+
+impl Traffic for Site {
+    fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant) {
+        let machine = h1::Server::new(self.limits.clone(), now);
+        let Some(key) = self.connections.insert(Connection::new(machine, conn)) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        // It fails where the system is out of memory, which the client sees as a closed connection.
+        if key.place() >> PLACE_BITS != 0 || hub.add(key.to_u64(), &connection.ends).is_err() {
+            drop(self.connections.remove(key));
+            return;
+        }
+        self.soil(key);
+    }
+
+    fn turn_away(&self, conn: Conn) {
+        drop(conn.write(TURNED_AWAY));
+        Ends::Socket(conn).close();
+    }
+
+    fn found(&mut self, event: PollEvent, now: Instant) {
+        let key = Key::from_u64(event.key);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        // Asked for or not, a fault and an end of both directions are told.
+        let over = event.writable && !connection.want.write;
+        if event.writable {
+            connection.writable();
+        }
+        if event.readable {
+            for _ in 0..MAX_READS {
+                let Some(connection) = self.connections.get_mut(key) else { return };
+                let more = connection.read(now);
+                self.deliver(key, now);
+                if !more {
+                    break;
+                }
+            }
+        }
+        if over && let Some(connection) = self.connections.get_mut(key) {
+            connection.gone(now);
+        }
+        self.soil(key);
+    }
+
+    fn time(&mut self, now: Instant) {
+        while let Some(key) = self.alarms.due(now) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.alarm = None;
+                connection.machine.handle_timeout(now);
+                self.soil(key);
+            }
+        }
+        if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+            self.settle(now);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.alarms.first(), self.endpoint.poll_timeout(), self.flush_until].into_iter().flatten().min()
+    }
+
+    fn tend(&mut self, hub: &Hub, now: Instant) {
+        self.settle(now);
+        loop {
+            while let Some(key) = self.dirty.pop() {
+                self.tend_one(hub, key, now);
+            }
+            if self.stopping {
+                self.wind_up(now);
+            }
+            if self.dirty.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn has_ready(&self) -> bool {
+        self.requests.has_waiting()
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        self.requests.next()
+    }
+
+    fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
+        if let Origin::Session(session) = job.origin {
+            self.respond((session, job.request), reply, now);
+            self.settle(now);
+        }
+    }
+
+    fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
+        if let Origin::Session(session) = job.origin {
+            drop(self.endpoint.notify(session, job.request, notice, now));
+        }
+    }
+
+    fn ask(
+        &mut self,
+        job: &Job,
+        input: &InputRequest,
+        waiter: Sender<PeerOutcome>,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        let Origin::Session(session) = job.origin else { return Err(ApiError::Closed) };
+        let peer = self.endpoint.request_input(session, job.request, input, now)?;
+        self.requests.peers.insert((session, peer), waiter);
+        Ok(())
+    }
+
+    fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.endpoint.set_catalog(catalog);
+    }
+
+    fn list_changed(&mut self, kind: ListKind, now: Instant) {
+        self.endpoint.list_changed(kind, now);
+    }
+
+    fn resource_updated(&mut self, uri: &str, now: Instant) {
+        self.endpoint.resource_updated(uri, now);
+    }
+
+    fn stop(&mut self, how: Stop, now: Instant) {
+        self.stopping = true;
+        let drain = if how == Stop::Now { Duration::ZERO } else { self.drain };
+        self.endpoint.shutdown(drain, now);
+        for key in self.connections.keys() {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.machine.shutdown(now);
+                self.soil(key);
+            }
+        }
+    }
+}
