@@ -52,7 +52,9 @@ pub struct SseDecoder {
     name: Vec<u8>,
     data: Data,
     id: Option<Vec<u8>>,
-    /// The value of the field that is being read, if it is short by nature.
+    /// The time to wait, being read: `None`: something else than digits.
+    retry: Option<Option<u64>>,
+    /// The name of a field, or an id, being read.
     value: Vec<u8>,
     items: VecDeque<SseItem>,
 }
@@ -109,6 +111,7 @@ impl SseDecoder {
             name: Vec::new(),
             data: Data::None,
             id: None,
+            retry: None,
             value: Vec::new(),
             items: VecDeque::new(),
         }
@@ -201,7 +204,8 @@ impl SseDecoder {
         match field {
             Field::Data => self.next_line(),
             Field::Event => self.name.clear(),
-            Field::Id | Field::Retry | Field::Other => {}
+            Field::Retry => self.retry = Some(None),
+            Field::Id | Field::Other => {}
         }
     }
 
@@ -239,7 +243,9 @@ impl SseDecoder {
             },
             Field::Event => bounded(&mut self.name, MAX_NAME_BYTES),
             Field::Id => bounded(&mut self.value, MAX_ID_BYTES + 1),
-            Field::Retry => bounded(&mut self.value, 32),
+            Field::Retry => {
+                part.iter().for_each(|byte| self.retry = self.retry.and_then(|sum| next(sum, *byte)))
+            }
             Field::Other => {}
         }
     }
@@ -294,12 +300,9 @@ impl SseDecoder {
                 }
             }
             Field::Retry => {
-                let digits = !self.value.is_empty() && self.value.iter().all(u8::is_ascii_digit);
-                let text = core::str::from_utf8(&self.value).ok().filter(|_| digits);
-                if let Some(text) = text {
-                    self.items.push_back(SseItem::Retry(text.parse().unwrap_or(u64::MAX)));
+                if let Some(Some(millis)) = self.retry {
+                    self.items.push_back(SseItem::Retry(millis));
                 }
-                self.value.clear();
             }
             Field::Data => self.settle_line(),
             Field::Event | Field::Other => {}
@@ -381,6 +384,12 @@ impl SseDecoder {
             + self.items.capacity() * size_of::<SseItem>()
             + waiting.sum::<usize>()
     }
+}
+
+/// A number with one more digit. `None`: that is none.
+fn next(number: Option<u64>, byte: u8) -> Option<Option<u64>> {
+    let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+    Some(Some(number.unwrap_or(0).saturating_mul(10).saturating_add(digit)))
 }
 
 fn text(bytes: &[u8]) -> Box<str> {

@@ -94,7 +94,7 @@ fn model(stream: &[u8], limit: usize) -> Vec<SseItem> {
             b"event" => name = value,
             b"id" if !value.contains(&0) && value.len() <= 4096 => last = Some(value),
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
-                items.push(SseItem::Retry(text(&value[..value.len().min(32)]).parse().unwrap_or(u64::MAX)));
+                items.push(SseItem::Retry(text(value).parse().unwrap_or(u64::MAX)));
             }
             _ => {}
         }

@@ -69,6 +69,11 @@ fn streams_come_to_these_events() {
         ("an id with NUL", "id: a\0b\ndata: a\n\n", vec![event(None, "a")]),
         ("retry", "retry: 500\n\n", vec![SseItem::Retry(500)]),
         ("retry without digits", "retry: 5s\nretry: -1\nretry:\n\n", vec![]),
+        (
+            "a long retry",
+            "retry: 0000000000000000000000000000000000000007\nretry: 0000000000000000000000000000000000000000x\n\n",
+            vec![SseItem::Retry(7)],
+        ),
         ("a huge retry", "retry: 99999999999999999999\n\n", vec![SseItem::Retry(u64::MAX)]),
         ("an end without a blank line", "id: 1\ndata: a\n", vec![]),
         ("a colon in data", "data: a: b\n\n", vec![event(None, "a: b")]),
