@@ -10,6 +10,7 @@
 //! bytes and no connections: they deal in [`RequestHead`]s, [`ResponseHead`]s and bodies, each under the
 //! [`HttpHandle`] of its HTTP exchange. A runtime moves things between the two, and keeps the pool.
 
+mod challenge;
 pub mod client;
 pub mod endpoint;
 mod fields;
@@ -18,6 +19,7 @@ mod head;
 pub mod mirror;
 mod url;
 
+pub use challenge::AuthChallenge;
 pub use client::Client;
 pub use endpoint::Endpoint;
 pub use fields::{FieldFault, Fields};
