@@ -1,6 +1,5 @@
 //! Header fields: names and values as they stand in a head.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -10,7 +9,16 @@ use core::fmt;
 /// Source: RFC 9110, section 5.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Fields {
-    list: Vec<(Box<str>, Box<[u8]>)>,
+    /// All names and values, one behind the other.
+    text: Vec<u8>,
+    ends: Vec<Ends>,
+}
+
+/// Where a field ends in the text; it begins where the one before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    name: u32,
+    value: u32,
 }
 
 /// Why a field cannot be sent.
@@ -49,7 +57,12 @@ impl Fields {
     /// No fields.
     #[must_use]
     pub const fn new() -> Self {
-        Self { list: Vec::new() }
+        Self { text: Vec::new(), ends: Vec::new() }
+    }
+
+    /// No fields yet, with room for so many.
+    pub(crate) fn with_capacity(fields: usize, bytes: usize) -> Self {
+        Self { text: Vec::with_capacity(bytes), ends: Vec::with_capacity(fields) }
     }
 
     /// Adds one at the end. White space around the value goes.
@@ -60,11 +73,23 @@ impl Fields {
         if name.is_empty() || !name.bytes().all(is_token) {
             return Err(FieldFault::Name);
         }
-        if value.iter().any(|byte| (*byte < 0x20 && *byte != b'\t') || *byte == 0x7f) {
+        if value.iter().any(|byte| is_control(*byte)) {
             return Err(FieldFault::Value);
         }
-        self.list.push((name.into(), trimmed(value).into()));
+        self.push_checked(name.as_bytes(), trimmed(value));
         Ok(())
+    }
+
+    /// Adds one that was checked: a token, and a value without control characters and white space at its ends.
+    pub(crate) fn push_checked(&mut self, name: &[u8], value: &[u8]) {
+        let start = self.text.len();
+        let name_end = u32::try_from(start.saturating_add(name.len()));
+        let value_end = u32::try_from(start.saturating_add(name.len()).saturating_add(value.len()));
+        // Four gigabytes of fields: no peer takes them.
+        let (Ok(name_end), Ok(value_end)) = (name_end, value_end) else { return };
+        self.text.extend_from_slice(name);
+        self.text.extend_from_slice(value);
+        self.ends.push(Ends { name: name_end, value: value_end });
     }
 
     /// Adds one whose name and value are known to be fine; left out if they are not.
@@ -89,25 +114,49 @@ impl Fields {
 
     /// The values of all fields of this name.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        self.iter().filter(move |(is, _)| is.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.raw().filter(move |(is, _)| is.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.list.iter().map(|(name, value)| (&**name, &**value))
+        self.raw().map(|(name, value)| (core::str::from_utf8(name).unwrap_or_default(), value))
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.ends.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.ends.is_empty()
     }
+
+    /// Bytes of memory held, spare room included.
+    pub(crate) fn retained_bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<Ends>()
+    }
+
+    /// Names and values as bytes: looking for one costs no check of all names.
+    pub(crate) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |ends| {
+            let (name, value) = (ends.name as usize, ends.value as usize);
+            let field = (
+                self.text.get(start..name).unwrap_or_default(),
+                self.text.get(name..value).unwrap_or_default(),
+            );
+            start = value;
+            field
+        })
+    }
+}
+
+/// Whether a byte may not stand in a value.
+pub(crate) const fn is_control(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\t') || byte == 0x7f
 }
 
 /// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
@@ -132,7 +181,8 @@ pub(crate) const fn is_token(byte: u8) -> bool {
         )
 }
 
-fn trimmed(mut value: &[u8]) -> &[u8] {
+/// Without blanks and tabs at either end.
+pub(crate) fn trimmed(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }

@@ -4,19 +4,51 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::body::Incoming;
+use super::events::Events;
+use super::input::Input;
+use super::parse::{self, Answer, Asked, HeadScan};
+use super::target::{is_host, is_target};
+use super::write::{self, Framing};
+use super::{Body, Closed, Fault, Limits};
 use crate::error::ApiError;
-use crate::http::h1::{Body, Closed, Limits};
+use crate::http::fields::is_token;
 use crate::http::head::{RequestHead, ResponseHead};
 use crate::machine::Machine;
-use crate::time::Instant;
+use crate::outbox::Waiting;
+use crate::time::{Instant, Monotonic, earliest};
 
 /// The client's side of one connection: one exchange after the other.
 ///
-/// An answer may come before the request has left whole; what is left of the request is then not sent, and the
+/// An answer may come before the request has left whole. If it says that the request failed (300 and above), what is
+/// left of the request is not sent; else it goes on to leave until the answer ends. If anything was left then, the
 /// connection is not used again. Informational answers (1xx) are passed over.
 #[derive(Debug)]
 pub struct Client {
-    _limits: Limits,
+    limits: Limits,
+    clock: Monotonic,
+    input: Input,
+    out: Waiting,
+    events: Events<ClientEvent>,
+    stage: Stage,
+    asked: Asked,
+    /// The first byte of the request left.
+    begun: bool,
+    /// Why the connection ends with this exchange, if it does.
+    last: Option<Closed>,
+    /// When the head of the answer began.
+    head_since: Option<Instant>,
+    /// When the peer last took something, or something began to wait.
+    write_since: Instant,
+    closed: Option<Closed>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Idle,
+    Head(HeadScan),
+    Body(Incoming),
+    Over,
 }
 
 /// What a client's connection tells.
@@ -36,82 +68,270 @@ pub enum ClientEvent {
     Closed(Closed),
 }
 
-#[expect(clippy::todo, reason = "a seam")]
 impl Client {
     /// A new connection, to be used at once.
     #[must_use]
     pub fn new(limits: Limits, now: Instant) -> Self {
-        let _ = now;
-        Self { _limits: limits }
+        Self {
+            input: Input::new(limits.max_head_bytes),
+            limits,
+            clock: Monotonic::new(now),
+            out: Waiting::default(),
+            events: Events::new(),
+            stage: Stage::Idle,
+            asked: Asked::Other,
+            begun: false,
+            last: None,
+            head_since: None,
+            write_since: now,
+            closed: None,
+        }
     }
 
-    /// Sends a request.
+    /// Sends a request. Fields that frame the body or the connection are left out: they are written here.
     ///
     /// # Errors
-    /// [`ApiError::NotReady`] while an exchange is open; [`ApiError::Closed`] when the connection takes no more.
-    pub fn request(&mut self, _head: &RequestHead, _body: Body, _now: Instant) -> Result<(), ApiError> {
-        todo!()
+    /// [`ApiError::NotReady`] while an exchange is open; [`ApiError::Closed`] when the connection takes no more;
+    /// [`ApiError::BadParams`] for a head that cannot be sent, and for a body that is sent piece by piece.
+    pub fn request(&mut self, head: &RequestHead, body: Body, now: Instant) -> Result<(), ApiError> {
+        let now = self.clock.advance(now);
+        match self.stage {
+            Stage::Idle => {}
+            Stage::Head(_) | Stage::Body(_) => return Err(ApiError::NotReady),
+            Stage::Over => return Err(ApiError::Closed),
+        }
+        check(head)?;
+        let framing = match &body {
+            Body::Empty if matches!(head.verb.as_str(), "POST" | "PUT" | "PATCH") => Framing::Length(0),
+            Body::Empty => Framing::Nothing,
+            Body::Whole(bytes) => Framing::Length(bytes.len()),
+            Body::Stream => return Err(ApiError::BadParams("the body of a request is sent whole")),
+        };
+        self.out.append(|block| write::request(block, head, framing));
+        if let Body::Whole(bytes) = body {
+            self.out.push(bytes);
+        }
+        self.stage = Stage::Head(HeadScan::default());
+        self.asked = Asked::by(&head.verb);
+        self.begun = false;
+        self.write_since = now;
+        Ok(())
     }
 
     /// Whether a request may be sent: no exchange is open, and the connection goes on.
     #[must_use]
-    pub fn is_idle(&self) -> bool {
-        todo!()
+    pub const fn is_idle(&self) -> bool {
+        matches!(self.stage, Stage::Idle)
     }
 
     /// Ends the connection; an answer that is open is cut short.
-    pub fn close(&mut self, _now: Instant) {
-        todo!()
+    pub fn close(&mut self, now: Instant) {
+        self.clock.advance(now);
+        self.end(Closed::Local);
     }
 
     /// Bytes that are held.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        todo!()
+        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes()
+    }
+
+    /// Lets go of buffers that are not needed now.
+    pub fn release(&mut self) {
+        self.input.release();
+        self.out.release();
+        self.events.release();
+    }
+
+    /// Looks at all that came.
+    fn advance(&mut self, now: Instant) {
+        loop {
+            match &mut self.stage {
+                Stage::Over => return self.input.clear(),
+                _ if self.input.is_empty() => return,
+                Stage::Idle => return self.end(Closed::Fault(Fault::Unasked)),
+                // An answer to what was never asked, such as one that a server gives to a connection it gives up.
+                Stage::Head(_) if !self.begun => return self.end(Closed::Fault(Fault::Unasked)),
+                Stage::Head(scan) => {
+                    self.head_since.get_or_insert(now);
+                    let found = scan.find(self.input.unread(), &self.limits);
+                    let read = match found {
+                        Ok(None) => return,
+                        Ok(Some(len)) => {
+                            let head = self.input.unread().get(..len).unwrap_or_default();
+                            let read = parse::answer(head, self.asked, &self.limits);
+                            self.input.skip(len);
+                            read
+                        }
+                        Err(fault) => Err(fault),
+                    };
+                    self.head_since = None;
+                    match read {
+                        Ok(answer) => self.begin(answer),
+                        Err(fault) => return self.end(Closed::Fault(fault)),
+                    }
+                }
+                Stage::Body(body) => {
+                    let events = &mut self.events;
+                    let read = body.read(&mut self.input, |piece| {
+                        let len = piece.len();
+                        events.push(ClientEvent::Body(piece), len);
+                    });
+                    match read {
+                        Err(fault) => return self.end(Closed::Fault(fault)),
+                        Ok(()) if body.is_over() => self.finish(),
+                        Ok(()) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, answer: Answer) {
+        match (self.asked, answer.head.status) {
+            // Nothing of ours asks for another protocol.
+            (_, 101) => return self.end(Closed::Fault(Fault::Unasked)),
+            (_, 100..=199) => {
+                self.stage = Stage::Head(HeadScan::default());
+                return;
+            }
+            (Asked::Connect, 200..=299) => {
+                let bytes = answer.head.fields.retained_bytes();
+                self.events.push(ClientEvent::Head(answer.head), bytes);
+                let behind = self.input.unread().into();
+                return self.end(Closed::Tunnel(behind));
+            }
+            (_, 300..) if !self.out.is_empty() => self.cut(Closed::Local),
+            _ => {}
+        }
+        if !answer.keep {
+            self.last.get_or_insert(Closed::Eof);
+        }
+        let bytes = answer.head.fields.retained_bytes();
+        self.events.push(ClientEvent::Head(answer.head), bytes);
+        if answer.body.is_over() {
+            self.finish();
+        } else {
+            self.stage = Stage::Body(answer.body);
+        }
+    }
+
+    /// The answer is here, whole.
+    fn finish(&mut self) {
+        self.events.push(ClientEvent::End, 0);
+        if !self.out.is_empty() {
+            self.cut(Closed::Local);
+        }
+        match self.last.take() {
+            Some(why) => self.end(why),
+            None => self.stage = Stage::Idle,
+        }
+    }
+
+    /// What is left of the request is not sent, so the connection has no further use.
+    fn cut(&mut self, why: Closed) {
+        self.out.clear();
+        self.last = Some(why);
+    }
+
+    fn end(&mut self, why: Closed) {
+        if !matches!(self.stage, Stage::Over) {
+            self.stage = Stage::Over;
+            self.head_since = None;
+            self.out.clear();
+            self.input.clear();
+            self.closed = Some(why);
+        }
     }
 }
 
-#[expect(clippy::todo, reason = "a seam")]
+/// Whether a head can be sent so that every server reads it as it is meant.
+fn check(head: &RequestHead) -> Result<(), ApiError> {
+    let verb = head.verb.as_str();
+    if verb.is_empty() || !verb.bytes().all(is_token) {
+        return Err(ApiError::BadParams("a method is a token"));
+    }
+    if !is_target(&head.target) {
+        return Err(ApiError::BadParams("the target holds what must be escaped"));
+    }
+    if !head.fields.text("host").is_some_and(|host| is_host(host.as_bytes())) {
+        return Err(ApiError::BadParams("a request has one host"));
+    }
+    Ok(())
+}
+
 impl Machine for Client {
     type Event = ClientEvent;
 
     fn read_buffer(&mut self) -> &mut Vec<u8> {
-        todo!()
+        self.input.read_buffer()
     }
 
-    fn handle_read(&mut self, _now: Instant) {
-        todo!()
+    fn handle_read(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.input.appended();
+        self.advance(now);
     }
 
-    fn handle_eof(&mut self, _now: Instant) {
-        todo!()
+    fn handle_eof(&mut self, now: Instant) {
+        self.clock.advance(now);
+        match &self.stage {
+            Stage::Over => {}
+            Stage::Body(Incoming::ToEnd) => {
+                self.events.push(ClientEvent::End, 0);
+                self.end(Closed::Eof);
+            }
+            Stage::Idle => self.end(Closed::Eof),
+            Stage::Head(_) if self.input.is_empty() => self.end(Closed::Eof),
+            Stage::Head(_) | Stage::Body(_) => self.end(Closed::Fault(Fault::Truncated)),
+        }
     }
 
-    fn handle_write_closed(&mut self, _now: Instant) {
-        todo!()
+    fn handle_write_closed(&mut self, now: Instant) {
+        self.clock.advance(now);
+        match self.stage {
+            Stage::Over => {}
+            Stage::Idle => self.end(Closed::Unread),
+            Stage::Head(_) | Stage::Body(_) if self.begun => self.cut(Closed::Unread),
+            Stage::Head(_) | Stage::Body(_) => self.end(Closed::Unread),
+        }
     }
 
-    fn handle_timeout(&mut self, _now: Instant) {
-        todo!()
+    fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        if self.poll_timeout().is_some_and(|at| at <= now) {
+            self.end(Closed::Fault(Fault::Slow));
+        }
     }
 
     fn transmit(&self) -> &[u8] {
-        todo!()
+        self.out.transmit()
     }
 
-    fn handle_written(&mut self, _len: usize, _now: Instant) {
-        todo!()
+    fn handle_written(&mut self, len: usize, now: Instant) {
+        let now = self.clock.advance(now);
+        if len == 0 || self.out.is_empty() {
+            return;
+        }
+        self.out.written(len);
+        self.write_since = now;
+        if !self.begun {
+            self.begun = true;
+            self.events.push(ClientEvent::Sent, 0);
+        }
     }
 
     fn poll_event(&mut self) -> Option<ClientEvent> {
-        todo!()
+        self.events.pop().or_else(|| self.closed.take().map(ClientEvent::Closed))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        todo!()
+        let head = self.head_since.map(|since| since.saturating_add(self.limits.head));
+        let write = self.write_since.saturating_add(self.limits.stall);
+        earliest(head, (!self.out.is_empty()).then_some(write))
     }
 
     fn wants_read(&self) -> bool {
-        todo!()
+        !matches!(self.stage, Stage::Over) && self.events.bytes() < self.limits.max_queued_event_bytes
     }
 }

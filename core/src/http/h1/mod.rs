@@ -6,8 +6,18 @@
 //!
 //! Source: RFC 9112; RFC 9110.
 
+mod body;
+mod chunks;
 mod client;
+mod events;
+mod input;
+mod parse;
 mod server;
+mod target;
+mod write;
+
+#[cfg(test)]
+mod tests;
 
 use core::fmt;
 use core::time::Duration;

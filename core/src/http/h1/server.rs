@@ -1,23 +1,116 @@
 //! The server's side of a connection.
 
 use alloc::vec::Vec;
+use core::mem;
+use core::time::Duration;
 
 use bytes::Bytes;
 
+use super::body::Incoming;
+use super::events::Events;
+use super::input::Input;
+use super::parse::{self, Asked, HeadScan, Refusal, Request};
+use super::write::{self, Connection, Framing};
+use super::{Body, Closed, Fault, Limits};
 use crate::error::ApiError;
-use crate::http::h1::{Body, Closed, Limits};
 use crate::http::head::{RequestHead, ResponseHead};
 use crate::machine::Machine;
-use crate::time::Instant;
+use crate::outbox::Waiting;
+use crate::time::{Instant, Monotonic};
 
 /// The server's side of one connection: one exchange after the other; requests that are sent ahead wait.
 ///
 /// A request that cannot be understood is answered by the machine itself (400, 408, 413, 431, 501, 505), and the
 /// connection ends. The end of the client's output while an answer is open counts as its going away.
+///
+/// Where the connection ends although the client may still be sending, it lingers: what comes is read and dropped, in
+/// bounds of time and bytes, since a connection that is closed on unread bytes is reset, and the reset may overtake the
+/// answer.
 #[derive(Debug)]
 pub struct Server {
-    _limits: Limits,
+    limits: Limits,
+    clock: Monotonic,
+    input: Input,
+    out: Waiting,
+    events: Events<ServerEvent>,
+    reading: Reading,
+    answer: Answer,
+    asked: Asked,
+    /// The client speaks HTTP/1.0.
+    old: bool,
+    /// Why the connection ends with this exchange, if it does.
+    last: Option<Closed>,
+    /// The client sends nothing more.
+    ended: bool,
+    /// When a head, or a wait for one, began; when a body last brought something.
+    read_since: Instant,
+    /// When the peer last took something, or something began to wait.
+    write_since: Instant,
+    closed: Option<Closed>,
 }
+
+/// What is read.
+#[derive(Debug)]
+enum Reading {
+    /// A head. `begun`: some of it is there. `blank`: the empty lines in front of it.
+    Head { scan: HeadScan, begun: bool, blank: u8 },
+    /// Nothing: the body is not wanted yet. `expects`: the client waits for 100 (Continue).
+    Untaken { body: Incoming, expects: bool },
+    /// A body.
+    Body(Incoming),
+    /// The rest of a body that nobody wants; so much of it may still come.
+    Rest { body: Incoming, left: usize },
+    /// Nothing: the answer comes first.
+    Answered,
+    /// What comes is dropped until the connection ends: after so many bytes, or at an instant, which is set when the
+    /// last byte of the answer has left.
+    Linger { why: Closed, left: usize, until: Option<Instant> },
+    /// Nothing any more.
+    Over,
+}
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Nothing is to be answered.
+    None,
+    /// It is not begun.
+    Due,
+    /// Its body is sent in pieces.
+    Open(Pieces),
+    /// All of it was said, but may not have left.
+    Complete,
+}
+
+/// How the pieces of a body are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pieces {
+    Chunked,
+    /// As they are, to the end of the connection.
+    Bare,
+    /// Not at all: the answer has no body.
+    Dropped,
+}
+
+/// What a deadline is for.
+enum Timer {
+    Idle,
+    Head,
+    Body,
+    Linger,
+    Write,
+}
+
+/// As much of a body that nobody wants is read so that the connection can be used again.
+const SMALL_REST: usize = 8 * 1024;
+/// While a request is answered, so much of what comes behind it is read ahead; the end of the connection is seen only
+/// there.
+const READ_AHEAD: usize = 16 * 1024;
+/// How much is dropped, and for how long, before a connection is closed whose client may still be sending.
+const LINGER_BYTES: usize = 1024 * 1024;
+const LINGER: Duration = Duration::from_secs(2);
+/// Empty lines that may stand in front of a request (RFC 9112, section 2.2).
+const BLANK_LINES: u8 = 2;
 
 /// What a server's connection tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,120 +125,533 @@ pub enum ServerEvent {
     },
     /// A piece of the body, not empty.
     Body(Bytes),
-    /// The end of the request. Comes for every `Head`, unless the connection ends first.
+    /// The end of the request. Comes for every `Head`, unless the answer or the connection ends first.
     BodyEnd,
-    /// The answer has left whole, and the connection is ready for the next request.
+    /// The answer has left whole. The connection is ready for the next request, unless `Closed` follows.
     Done,
     /// The connection is over. The last event. An exchange that is open is cut short: the client is gone.
     Closed(Closed),
 }
 
-#[expect(clippy::todo, reason = "a seam")]
 impl Server {
     /// A connection that waits for its first request.
     #[must_use]
     pub fn new(limits: Limits, now: Instant) -> Self {
-        let _ = now;
-        Self { _limits: limits }
+        Self {
+            input: Input::new(limits.max_head_bytes),
+            limits,
+            clock: Monotonic::new(now),
+            out: Waiting::default(),
+            events: Events::new(),
+            reading: Reading::next(),
+            answer: Answer::None,
+            asked: Asked::Other,
+            old: false,
+            last: None,
+            ended: false,
+            read_since: now,
+            write_since: now,
+            closed: None,
+        }
     }
 
     /// Takes the body of the request whose head was told: a client that waits for 100 (Continue) is sent it. Without
     /// this no byte of a body is read; an answer may be given instead, which then ends the connection if a body is
     /// left unread that is longer than a few KiB.
-    pub fn take_body(&mut self, _now: Instant) {
-        todo!()
+    pub fn take_body(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        if !matches!(self.reading, Reading::Untaken { .. }) {
+            return;
+        }
+        if let Reading::Untaken { body, expects } = mem::replace(&mut self.reading, Reading::Over) {
+            if expects && self.input.is_empty() {
+                self.begin_write(now);
+                self.out.append(write::go_on);
+            }
+            self.reading = Reading::Body(body);
+            self.read_since = now;
+            self.advance(now);
+        }
     }
 
-    /// Begins the answer.
+    /// Begins the answer. Fields that frame the body or the connection are left out: they are written here.
     ///
     /// # Errors
-    /// [`ApiError::UnknownRequest`] if no request waits for one; [`ApiError::Closed`].
-    pub fn respond(&mut self, _head: &ResponseHead, _body: Body, _now: Instant) -> Result<(), ApiError> {
-        todo!()
+    /// [`ApiError::UnknownRequest`] if no request waits for one; [`ApiError::Closed`]; [`ApiError::BadParams`] for a
+    /// status below 200.
+    pub fn respond(&mut self, head: &ResponseHead, body: Body, now: Instant) -> Result<(), ApiError> {
+        let now = self.clock.advance(now);
+        self.check_open()?;
+        if self.answer != Answer::Due {
+            return Err(ApiError::UnknownRequest);
+        }
+        if !matches!(head.status, 200..=999) {
+            return Err(ApiError::BadParams("the status of an answer is between 200 and 999"));
+        }
+        let bodiless = matches!(head.status, 204 | 304);
+        let (framing, answer) = match &body {
+            Body::Empty if bodiless || self.asked == Asked::Head => (Framing::Nothing, Answer::Complete),
+            Body::Whole(_) if bodiless => (Framing::Nothing, Answer::Complete),
+            Body::Empty => (Framing::Length(0), Answer::Complete),
+            Body::Whole(bytes) => (Framing::Length(bytes.len()), Answer::Complete),
+            Body::Stream if bodiless => (Framing::Nothing, Answer::Open(Pieces::Dropped)),
+            Body::Stream if self.asked == Asked::Head => (Framing::Nothing, Answer::Open(Pieces::Dropped)),
+            Body::Stream if self.old => (Framing::Nothing, Answer::Open(Pieces::Bare)),
+            Body::Stream => (Framing::Chunked, Answer::Open(Pieces::Chunked)),
+        };
+        if answer == Answer::Open(Pieces::Bare) || !self.rest_is_small() {
+            self.last.get_or_insert(Closed::Local);
+        }
+        let connection = match (&self.last, self.old) {
+            (Some(_), _) => Connection::Close,
+            (None, true) => Connection::KeepAlive,
+            (None, false) => Connection::Silent,
+        };
+        self.begin_write(now);
+        self.out.append(|block| write::answer(block, head.status, &head.fields, framing, connection));
+        if let Body::Whole(bytes) = body
+            && !bodiless
+            && self.asked != Asked::Head
+        {
+            self.out.push(bytes);
+        }
+        self.answer = answer;
+        if answer == Answer::Complete {
+            self.complete(now);
+        }
+        Ok(())
     }
 
     /// A further piece of an answer's body that is sent piece by piece. It leaves at once, as far as the peer takes it.
     ///
     /// # Errors
-    /// [`ApiError::OutboundFull`] while too much waits; [`ApiError::UnknownRequest`] if no such body is open.
-    pub fn send(&mut self, _piece: Bytes, _now: Instant) -> Result<(), ApiError> {
-        todo!()
+    /// [`ApiError::OutboundFull`] while too much waits; [`ApiError::UnknownRequest`] if no such body is open;
+    /// [`ApiError::Closed`].
+    pub fn send(&mut self, piece: Bytes, now: Instant) -> Result<(), ApiError> {
+        let now = self.clock.advance(now);
+        self.check_open()?;
+        let Answer::Open(pieces) = self.answer else { return Err(ApiError::UnknownRequest) };
+        if self.out.len() >= self.limits.max_queued_out_bytes {
+            return Err(ApiError::OutboundFull);
+        }
+        if piece.is_empty() || pieces == Pieces::Dropped {
+            return Ok(());
+        }
+        self.begin_write(now);
+        match pieces {
+            Pieces::Chunked => write::chunk(&mut self.out, piece),
+            Pieces::Bare | Pieces::Dropped => self.out.push(piece),
+        }
+        Ok(())
     }
 
     /// The end of that body.
-    pub fn end(&mut self, _now: Instant) {
-        todo!()
+    pub fn end(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        let Answer::Open(pieces) = self.answer else { return };
+        if pieces == Pieces::Chunked {
+            self.begin_write(now);
+            write::last_chunk(&mut self.out);
+        }
+        self.answer = Answer::Complete;
+        self.complete(now);
     }
 
     /// Bytes that wait to be written.
     #[must_use]
     pub fn queued_out_bytes(&self) -> usize {
-        todo!()
+        self.out.len()
     }
 
     /// Takes no further request: the connection ends with the answer that is open, or at once.
-    pub fn shutdown(&mut self, _now: Instant) {
-        todo!()
+    pub fn shutdown(&mut self, now: Instant) {
+        self.clock.advance(now);
+        if self.answer == Answer::None {
+            if !matches!(self.reading, Reading::Linger { .. }) {
+                self.finish(Closed::Local);
+            }
+        } else {
+            self.last.get_or_insert(Closed::Local);
+        }
     }
 
     /// Ends the connection at once; an answer that is open is cut short so that the client sees it.
-    pub fn close(&mut self, _now: Instant) {
-        todo!()
+    pub fn close(&mut self, now: Instant) {
+        self.clock.advance(now);
+        self.finish(Closed::Local);
+    }
+
+    /// Whether nothing more will be sent, and the connection stays for a moment only so that the client can read what
+    /// was. A driver that can end its own direction alone does it now: the client then sees the end at once.
+    #[must_use]
+    pub fn is_lingering(&self) -> bool {
+        matches!(self.reading, Reading::Linger { .. }) && self.out.is_empty()
     }
 
     /// Bytes that are held.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        todo!()
+        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes()
     }
 
     /// Lets go of buffers that are not needed now.
     pub fn release(&mut self) {
-        todo!()
+        self.input.release();
+        self.out.release();
+        self.events.release();
+    }
+
+    const fn check_open(&self) -> Result<(), ApiError> {
+        if matches!(self.reading, Reading::Linger { .. } | Reading::Over) {
+            Err(ApiError::Closed)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Something is about to be queued.
+    const fn begin_write(&mut self, now: Instant) {
+        if self.out.is_empty() {
+            self.write_since = now;
+        }
+    }
+
+    /// Whether what is left of the body is worth reading for the sake of the connection. After an answer without 100
+    /// (Continue) nobody knows whether the body still comes.
+    const fn rest_is_small(&self) -> bool {
+        match &self.reading {
+            Reading::Untaken { expects: true, .. } => false,
+            Reading::Untaken { body: Incoming::Length(left), .. } | Reading::Body(Incoming::Length(left)) => {
+                *left <= SMALL_REST as u64
+            }
+            Reading::Untaken { .. } | Reading::Body(_) => false,
+            Reading::Head { .. }
+            | Reading::Rest { .. }
+            | Reading::Answered
+            | Reading::Linger { .. }
+            | Reading::Over => true,
+        }
+    }
+
+    /// The answer was said whole.
+    fn complete(&mut self, now: Instant) {
+        if matches!(self.reading, Reading::Untaken { .. } | Reading::Body(_)) {
+            let small = self.rest_is_small();
+            let why = self.last.take();
+            self.reading = match (mem::replace(&mut self.reading, Reading::Over), why) {
+                (Reading::Untaken { body, .. } | Reading::Body(body), None) if small => {
+                    self.read_since = now;
+                    Reading::Rest { body, left: SMALL_REST }
+                }
+                (_, why) => Reading::linger(why.unwrap_or(Closed::Local)),
+            };
+        }
+        self.advance(now);
+    }
+
+    /// Looks at all that came, as far as it may be looked at now.
+    fn advance(&mut self, now: Instant) {
+        while self.step(now) {}
+    }
+
+    /// Does one thing. False: nothing is left to do.
+    fn step(&mut self, now: Instant) -> bool {
+        match &mut self.reading {
+            Reading::Over => {
+                self.input.clear();
+                false
+            }
+            Reading::Untaken { .. } => false,
+            Reading::Head { .. } => self.step_head(now),
+            Reading::Body(body) => {
+                let events = &mut self.events;
+                if !self.input.is_empty() {
+                    self.read_since = now;
+                }
+                let read = body.read(&mut self.input, |piece| {
+                    let len = piece.len();
+                    events.push(ServerEvent::Body(piece), len);
+                });
+                match read {
+                    Err(fault) => {
+                        self.fail(fault.into(), now);
+                        true
+                    }
+                    Ok(()) if body.is_over() => self.body_end(),
+                    Ok(()) => false,
+                }
+            }
+            Reading::Rest { body, left } => {
+                if !self.input.is_empty() {
+                    self.read_since = now;
+                }
+                let mut over = false;
+                let read = body.read(&mut self.input, |piece| {
+                    over |= piece.len() > *left;
+                    *left = left.saturating_sub(piece.len());
+                });
+                match read {
+                    Err(fault) => self.reading = Reading::linger(Closed::Fault(fault)),
+                    Ok(()) if over => self.reading = Reading::linger(Closed::Local),
+                    Ok(()) if body.is_over() => return self.body_end(),
+                    Ok(()) => return false,
+                }
+                true
+            }
+            Reading::Answered => self.step_answered(now),
+            Reading::Linger { left, until, why } => {
+                let came = self.input.len();
+                self.input.skip(came);
+                let spent = came > *left;
+                *left = left.saturating_sub(came);
+                if spent || (self.ended && self.out.is_empty()) {
+                    let why = why.clone();
+                    self.tell_done();
+                    self.finish(why);
+                } else if self.out.is_empty() && until.is_none() {
+                    *until = Some(now.saturating_add(LINGER));
+                    self.tell_done();
+                }
+                false
+            }
+        }
+    }
+
+    fn step_head(&mut self, now: Instant) -> bool {
+        let Reading::Head { scan, begun, blank } = &mut self.reading else { return false };
+        if self.input.is_empty() {
+            return false;
+        }
+        if !*begun {
+            *begun = true;
+            self.read_since = now;
+        }
+        if *blank < BLANK_LINES {
+            match self.input.unread() {
+                [b'\r'] => return false,
+                [b'\r', b'\n', ..] => {
+                    *blank += 1;
+                    *begun = false;
+                    self.input.skip(2);
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        let read = match scan.find(self.input.unread(), &self.limits) {
+            Ok(None) => return false,
+            Ok(Some(len)) => {
+                let head = self.input.unread().get(..len).unwrap_or_default();
+                let read = parse::request(head, &self.limits);
+                self.input.skip(len);
+                read
+            }
+            Err(fault) => Err(fault.into()),
+        };
+        match read {
+            Ok(request) => self.begin(request, now),
+            Err(refusal) => self.fail(refusal, now),
+        }
+        true
+    }
+
+    fn begin(&mut self, request: Request, now: Instant) {
+        self.asked = Asked::by(&request.head.verb);
+        self.old = request.old;
+        self.last = (!request.keep).then_some(Closed::Eof);
+        self.answer = Answer::Due;
+        self.read_since = now;
+        let length = match &request.body {
+            Incoming::Length(length) => Some(*length),
+            Incoming::Chunks(_) | Incoming::ToEnd => None,
+        };
+        let bytes = request.head.fields.retained_bytes() + request.head.target.len();
+        self.events.push(ServerEvent::Head { head: request.head, length }, bytes);
+        self.reading = Reading::Untaken { body: request.body, expects: request.expects };
+        if length == Some(0) {
+            self.body_end();
+        }
+    }
+
+    fn body_end(&mut self) -> bool {
+        self.events.push(ServerEvent::BodyEnd, 0);
+        self.reading = Reading::Answered;
+        true
+    }
+
+    /// The request is here; once the answer has left, the next one is looked for.
+    fn step_answered(&mut self, now: Instant) -> bool {
+        if self.answer != Answer::Complete || !self.out.is_empty() {
+            return false;
+        }
+        let last = if self.ended { Some(Closed::Eof) } else { None };
+        match self.last.take().or(last) {
+            None => {
+                self.tell_done();
+                self.reading = Reading::next();
+                self.read_since = now;
+            }
+            Some(why) if self.input.is_empty() => {
+                self.tell_done();
+                self.finish(why);
+            }
+            Some(why) => self.reading = Reading::linger(why),
+        }
+        true
+    }
+
+    fn tell_done(&mut self) {
+        if self.answer == Answer::Complete && self.out.is_empty() {
+            self.answer = Answer::None;
+            self.events.push(ServerEvent::Done, 0);
+        }
+    }
+
+    /// The request cannot be understood: says so, if no answer was begun, and ends the connection.
+    fn fail(&mut self, refusal: Refusal, now: Instant) {
+        let why = Closed::Fault(refusal.fault);
+        match self.answer {
+            Answer::None | Answer::Due => {
+                self.answer = Answer::None;
+                self.begin_write(now);
+                self.out.append(|block| write::refusal(block, refusal));
+                self.reading = Reading::linger(why);
+            }
+            Answer::Complete => self.reading = Reading::linger(why),
+            Answer::Open(_) => self.finish(why),
+        }
+    }
+
+    fn finish(&mut self, why: Closed) {
+        let before = mem::replace(&mut self.reading, Reading::Over);
+        if matches!(before, Reading::Over) {
+            return;
+        }
+        let why = if let Reading::Linger { why, .. } = before { why } else { why };
+        self.answer = Answer::None;
+        self.out.clear();
+        self.input.clear();
+        self.closed = Some(why);
+    }
+
+    /// The next deadline, and what is due then.
+    fn deadline(&self) -> Option<(Instant, Timer)> {
+        let after = |limit: Duration| self.read_since.saturating_add(limit);
+        let read = match &self.reading {
+            Reading::Head { begun: true, .. } => Some((after(self.limits.head), Timer::Head)),
+            Reading::Head { .. } => Some((after(self.limits.idle), Timer::Idle)),
+            Reading::Body(_) | Reading::Rest { .. } => {
+                self.wants_read().then(|| (after(self.limits.stall), Timer::Body))
+            }
+            Reading::Linger { until, .. } => until.map(|until| (until, Timer::Linger)),
+            Reading::Untaken { .. } | Reading::Answered | Reading::Over => None,
+        };
+        let write = (!self.out.is_empty())
+            .then(|| (self.write_since.saturating_add(self.limits.stall), Timer::Write));
+        [read, write].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }
 
-#[expect(clippy::todo, reason = "a seam")]
+impl Reading {
+    fn next() -> Self {
+        Self::Head { scan: HeadScan::default(), begun: false, blank: 0 }
+    }
+
+    const fn linger(why: Closed) -> Self {
+        Self::Linger { why, left: LINGER_BYTES, until: None }
+    }
+}
+
 impl Machine for Server {
     type Event = ServerEvent;
 
     fn read_buffer(&mut self) -> &mut Vec<u8> {
-        todo!()
+        self.input.read_buffer()
     }
 
-    fn handle_read(&mut self, _now: Instant) {
-        todo!()
+    fn handle_read(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.input.appended();
+        self.advance(now);
     }
 
-    fn handle_eof(&mut self, _now: Instant) {
-        todo!()
+    fn handle_eof(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        self.ended = true;
+        let gone = match &self.reading {
+            Reading::Over => return,
+            Reading::Head { .. } if self.input.is_empty() => Closed::Eof,
+            Reading::Head { .. } | Reading::Body(_) => Closed::Fault(Fault::Truncated),
+            // The answer is on its way: a client that ended its own direction alone reads it.
+            Reading::Rest { .. } => {
+                self.reading = Reading::linger(Closed::Eof);
+                return self.advance(now);
+            }
+            Reading::Answered if self.answer == Answer::Complete => return,
+            Reading::Linger { .. } => return self.advance(now),
+            Reading::Untaken { .. } | Reading::Answered => Closed::Eof,
+        };
+        self.finish(gone);
     }
 
-    fn handle_write_closed(&mut self, _now: Instant) {
-        todo!()
+    fn handle_write_closed(&mut self, now: Instant) {
+        self.clock.advance(now);
+        self.finish(Closed::Unread);
     }
 
-    fn handle_timeout(&mut self, _now: Instant) {
-        todo!()
+    fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        let Some((at, timer)) = self.deadline() else { return };
+        if at > now {
+            return;
+        }
+        match timer {
+            Timer::Idle | Timer::Linger => self.finish(Closed::Local),
+            Timer::Head => self.fail(Fault::Slow.into(), now),
+            Timer::Body if self.answer == Answer::Due => self.fail(Fault::Slow.into(), now),
+            Timer::Body | Timer::Write => self.finish(Closed::Fault(Fault::Slow)),
+        }
     }
 
     fn transmit(&self) -> &[u8] {
-        todo!()
+        self.out.transmit()
     }
 
-    fn handle_written(&mut self, _len: usize, _now: Instant) {
-        todo!()
+    fn handle_written(&mut self, len: usize, now: Instant) {
+        let now = self.clock.advance(now);
+        if len == 0 || self.out.is_empty() {
+            return;
+        }
+        self.out.written(len);
+        self.write_since = now;
+        if self.out.is_empty() {
+            self.advance(now);
+        }
     }
 
     fn poll_event(&mut self) -> Option<ServerEvent> {
-        todo!()
+        let was_full = !self.wants_read();
+        let event = self.events.pop().or_else(|| self.closed.take().map(ServerEvent::Closed));
+        if was_full && self.wants_read() {
+            // While events waited, nobody read.
+            self.read_since = self.read_since.max(self.clock.latest());
+        }
+        event
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        todo!()
+        self.deadline().map(|(at, _)| at)
     }
 
     fn wants_read(&self) -> bool {
-        todo!()
+        if self.ended {
+            return false;
+        }
+        match self.reading {
+            Reading::Over => false,
+            Reading::Untaken { .. } | Reading::Answered => self.input.len() < READ_AHEAD,
+            Reading::Body(_) => self.events.bytes() < self.limits.max_queued_event_bytes,
+            Reading::Head { .. } | Reading::Rest { .. } | Reading::Linger { .. } => true,
+        }
     }
 }
