@@ -82,9 +82,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ConnectError`] says what happened.
-    #[expect(clippy::todo, reason = "a seam")]
-    pub fn connect_http(_target: &HttpTarget, _options: ConnectOptions) -> Result<Self, ConnectError> {
-        todo!()
+    pub fn connect_http(target: &HttpTarget, options: ConnectOptions) -> Result<Self, ConnectError> {
+        connect::http(target, &options)
     }
 
     pub(crate) fn new(

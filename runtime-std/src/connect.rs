@@ -14,7 +14,9 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::command::Command;
 use crate::error::ConnectError;
+use crate::http::{Dialer, HttpTarget, Net};
 use crate::launch;
+use crate::link::Link;
 use crate::options::ConnectOptions;
 use crate::os::{self, Input, Output, Source};
 use crate::shared::{Parts, Shared};
@@ -29,6 +31,7 @@ enum Way<'a> {
     Process(&'a Command),
     Tcp(&'a [std::net::SocketAddr]),
     Unix(&'a Path),
+    Http(&'a HttpTarget),
 }
 
 pub(crate) fn process(command: &Command, options: &ConnectOptions) -> Result<Client, ConnectError> {
@@ -45,6 +48,10 @@ pub(crate) fn tcp(address: impl ToSocketAddrs, options: &ConnectOptions) -> Resu
 
 pub(crate) fn unix(path: &Path, options: &ConnectOptions) -> Result<Client, ConnectError> {
     open_with_restart(&Way::Unix(path), options)
+}
+
+pub(crate) fn http(target: &HttpTarget, options: &ConnectOptions) -> Result<Client, ConnectError> {
+    open_with_restart(&Way::Http(target), options)
 }
 
 fn open_with_restart(way: &Way<'_>, options: &ConnectOptions) -> Result<Client, ConnectError> {
@@ -77,7 +84,7 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
         Way::Tcp(addresses) => {
             let stream = dial(addresses, &config)?;
             let ends = os::tcp_ends(stream).map_err(ConnectError::System)?;
-            adopt(ends, config, options, clock)?
+            adopt_line(ends, config, options, clock)?
         }
         Way::Unix(path) => {
             let stream = os::dial_unix(path, config.limits.connect).map_err(|source| ConnectError::Dial {
@@ -85,7 +92,12 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
                 source,
             })?;
             let ends = os::unix_ends(stream).map_err(ConnectError::System)?;
-            adopt(ends, config, options, clock)?
+            adopt_line(ends, config, options, clock)?
+        }
+        Way::Http(target) => {
+            let dialer = Dialer::new(target)?;
+            let net = Net::new(config, target, dialer, seed(), clock.now())?;
+            adopt(Link::Http(Box::new(net)), None, options, clock)?
         }
     };
     if let Some(closer) = &options.closer {
@@ -110,6 +122,10 @@ fn failed(shared: &Shared, watcher: JoinHandle<()>) -> ConnectError {
     }
     let reason = state.closed.clone().unwrap_or(CloseReason::Eof);
     let exit = state.exit.clone();
+    let fault = match &mut state.machine {
+        Link::Http(net) if reason != CloseReason::Local => net.take_fault(),
+        _ => None,
+    };
     let stderr_tail = exit.as_ref().map(|exit| exit.stderr_tail.clone()).unwrap_or_default();
     let junk = &state.machine.session().stats().first_junk;
     let first_junk = escaped(&String::from_utf8_lossy(junk));
@@ -117,6 +133,9 @@ fn failed(shared: &Shared, watcher: JoinHandle<()>) -> ConnectError {
     let _ = watcher.join();
     if let Some(tap) = &shared.tap {
         tap.finish(crate::client::TAP_PATIENCE);
+    }
+    if let Some(fault) = fault {
+        return fault.into();
     }
     let (reason, exit) = (Box::new(reason), exit.map(Box::new));
     ConnectError::Closed { reason, exit, stderr_tail, first_junk }
@@ -143,17 +162,27 @@ fn dial(addresses: &[std::net::SocketAddr], config: &Config) -> Result<TcpStream
 /// A connection that was begun, and the thread that watches it.
 pub(crate) type Opened = (Arc<Shared>, JoinHandle<()>);
 
-/// Starts the watcher of a connection that is a socket.
-fn adopt(
+/// A connection that is one socket.
+fn adopt_line(
     (input, output): (Source, Output),
     config: Config,
     options: &ConnectOptions,
     clock: Clock,
 ) -> Result<Opened, ConnectError> {
+    let line = LineConnection::new(config, seed(), clock.now())?;
+    adopt(Link::Line(line), Some((Input::SOCKET, input, output)), options, clock)
+}
+
+/// Starts the watcher of a connection without a process.
+fn adopt(
+    machine: Link,
+    ends: Option<(Input, Source, Output)>,
+    options: &ConnectOptions,
+    clock: Clock,
+) -> Result<Opened, ConnectError> {
     let parts = Parts {
-        machine: LineConnection::new(config, seed(), clock.now())?,
-        input: (Input::SOCKET, input),
-        output,
+        machine,
+        ends,
         stderr: None,
         log: None,
         pid: None,

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::command::Command;
 use crate::connect::{Opened, WATCHER_STACK, seed, start_tap};
 use crate::error::ConnectError;
+use crate::link::Link;
 use crate::options::{ConnectOptions, StderrMode};
 use crate::os::{self, Child, ChildEnds, Input};
 use crate::shared::{Parts, Shared};
@@ -44,9 +45,8 @@ pub(crate) fn spawn(
             let opened = start_child(system, &stderr_mode).and_then(|(mut child, pipes)| {
                 let (input, output, stderr) = pipes;
                 let parts = Parts {
-                    machine,
-                    input: (Input::PIPE, input),
-                    output,
+                    machine: Link::Line(machine),
+                    ends: Some((Input::PIPE, input, output)),
                     stderr,
                     log,
                     pid: Some(child.id()),

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use sanswire::client::{Outcome, Progress, RequestHandle};
-use sanswire::{Instant, Machine};
+use sanswire::{Instant, Machine as _};
 
 use crate::exit::Exit;
-use crate::os::{Interest, Wake};
+use crate::link::Link;
+use crate::os::{Interest, Polls, Ready, Wake};
 use crate::shared::{Lead, Locked, Shared, State};
 
 /// The lead, while a caller has it. Passes it on when it goes, by unwinding too: so it must be declared before
@@ -51,6 +52,13 @@ impl Drop for Leading<'_> {
             self.shared.unlock(state);
         }
     }
+}
+
+/// What a leader waits for.
+enum Waiting<'a> {
+    Line(Interest<'a>),
+    /// And whether there is something already.
+    Http((Polls, bool)),
 }
 
 /// How a wait went.
@@ -112,21 +120,29 @@ impl Shared {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let waits = writes && !state.machine.transmit().is_empty();
-        let output = if waits { state.output.clone() } else { None };
         state.polls_until = deadline;
-        state.polls_output = output.is_some();
-        let reads = state.input_open && state.machine.wants_read();
-        let reads_stderr = state.stderr_open;
+        let timeout = deadline.map(|at| at.saturating_since(now));
+        let locked = &mut *state;
+        let waiting = match &mut locked.machine {
+            Link::Line(line) => {
+                let waits = writes && !line.transmit().is_empty();
+                let reads = locked.input_open && line.wants_read();
+                let output = if waits { locked.output.clone() } else { None };
+                locked.polls_output = output.is_some();
+                let input = self.source.as_ref().filter(|_| reads);
+                let stderr = self.stderr.as_ref().filter(|_| locked.stderr_open);
+                Waiting::Line(Interest { wake, input, stderr, output, timeout })
+            }
+            Link::Http(net) => Waiting::Http(net.polls()),
+        };
         self.unlock(state);
-        let ready = Interest {
-            wake,
-            input: reads.then_some(&self.source),
-            stderr: self.stderr.as_ref().filter(|_| reads_stderr),
-            output,
-            timeout: deadline.map(|at| at.saturating_since(now)),
-        }
-        .wait();
+        let (ready, polled) = match waiting {
+            Waiting::Line(interest) => (interest.wait(), None),
+            Waiting::Http((mut polls, at_once)) => {
+                let woken = polls.wait(wake, if at_once { Some(Duration::ZERO) } else { timeout });
+                (Ready { wake: woken, ..Ready::default() }, Some(polls))
+            }
+        };
         let mut state = self.lock();
         let now = self.clock.now();
         if ready.wake || state.lead != lead {
@@ -134,6 +150,9 @@ impl Shared {
         }
         if state.lead != lead {
             return (state, now);
+        }
+        if let Some(polls) = polled {
+            self.attend(&mut state, polls, now);
         }
         if ready.stderr {
             self.read_stderr(&mut state);
@@ -145,10 +164,10 @@ impl Shared {
             self.stop_writing(&mut state, now);
         }
         if deadline.is_some_and(|at| at <= now) {
-            state.machine.handle_timeout(now);
+            state.machine.handle_timeout(self, now);
             self.deliver(&mut state, now);
         }
-        if state.may_write(lead) && !state.machine.transmit().is_empty() {
+        if state.may_write(lead) && state.machine.has_output() {
             self.flush(&mut state, now);
         }
         self.give_up_if_deaf(&mut state, now);
@@ -210,7 +229,7 @@ impl Shared {
                 return self.leave(leading, state, request, Waited::NotYet);
             }
             if state.lead == Lead::Caller && !leading.has {
-                if !state.machine.transmit().is_empty() {
+                if state.machine.has_output() {
                     self.flush(&mut state, now);
                     self.kick(&mut state);
                 }

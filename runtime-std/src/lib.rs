@@ -58,6 +58,7 @@ pub mod host;
 mod http;
 mod launch;
 mod lead;
+mod link;
 mod notices;
 mod options;
 mod os;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sanswire::Machine as _;
 use sanswire::client::{Outcome, Progress, RequestHandle};
 
 use crate::lead::Waited;
@@ -167,7 +166,7 @@ impl Drop for Cork<'_> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.corks -= 1;
-        if state.corks == 0 && !state.machine.transmit().is_empty() {
+        if state.corks == 0 && state.machine.has_output() {
             let now = self.shared.clock.now();
             self.shared.flush(&mut state, now);
             self.shared.kick(&mut state);

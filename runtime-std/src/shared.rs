@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 
-use sanswire::client::{Event, LineConnection, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict};
+use sanswire::client::{Event, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
@@ -15,6 +15,7 @@ use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::exit::Exit;
 use crate::handlers;
+use crate::link::Link;
 use crate::notices::{Notices, Notification};
 use crate::options::{Direction, Responder};
 use crate::os::{Got, Input, Output, Source, Wake, read_stderr};
@@ -25,7 +26,7 @@ use crate::tap::{self, TapQueue};
 /// Violations that are kept for the embedder.
 const MAX_VIOLATIONS: usize = 32;
 /// Reads of one stream in one round, so that neither stream starves the other.
-const MAX_READS: usize = 32;
+pub(crate) const MAX_READS: usize = 32;
 
 /// One connection, as all of its threads see it.
 pub(crate) struct Shared {
@@ -47,8 +48,9 @@ pub(crate) struct Shared {
     /// Why its process is in no sandbox, though it was to be in one.
     pub(crate) unwrapped: Option<String>,
     pub(crate) me: Weak<Self>,
-    /// What the server writes. Open as long as this value, so that it can be waited for without the lock.
-    pub(crate) source: Source,
+    /// What the server writes, if it is one stream. Open as long as this value, so that it can be waited for without
+    /// the lock.
+    pub(crate) source: Option<Source>,
 }
 
 /// Who reads.
@@ -60,7 +62,7 @@ pub(crate) enum Lead {
 }
 
 pub(crate) struct State {
-    pub(crate) machine: LineConnection,
+    pub(crate) machine: Link,
     pub(crate) input: Input,
     pub(crate) input_open: bool,
     pub(crate) output: Option<Arc<Output>>,
@@ -117,9 +119,9 @@ pub(crate) type Locked<'a> = MutexGuard<'a, State>;
 
 /// What a connection is made of.
 pub(crate) struct Parts {
-    pub(crate) machine: LineConnection,
-    pub(crate) input: (Input, Source),
-    pub(crate) output: Output,
+    pub(crate) machine: Link,
+    /// The ends of its one stream, if it is one.
+    pub(crate) ends: Option<(Input, Source, Output)>,
     pub(crate) stderr: Option<Source>,
     /// The log that it goes to.
     pub(crate) log: Option<LogLines>,
@@ -130,16 +132,29 @@ pub(crate) struct Parts {
     pub(crate) tap: Option<Arc<TapQueue>>,
 }
 
+impl State {
+    /// The one stream, if it is one, brings no more.
+    fn end_input(&mut self, now: Instant) {
+        self.input_open = false;
+        if let Link::Line(line) = &mut self.machine {
+            line.handle_eof(now);
+        }
+    }
+}
+
 impl Shared {
     /// The connection begins with its lead taken, by whoever opens it.
     pub(crate) fn new(parts: Parts) -> std::io::Result<Arc<Self>> {
         let (lead_wake, watch_wake) = (Wake::new()?, Wake::new()?);
-        let (input, source) = parts.input;
+        let (input, source, output) = match parts.ends {
+            Some((input, source, output)) => (input, Some(source), Some(Arc::new(output))),
+            None => (Input::SOCKET, None, None),
+        };
         let state = State {
             machine: parts.machine,
             input,
-            input_open: true,
-            output: Some(Arc::new(parts.output)),
+            input_open: source.is_some(),
+            output,
             output_broken: false,
             delivered: false,
             stderr_open: parts.stderr.is_some(),
@@ -208,7 +223,11 @@ impl Shared {
     /// Writes what waits, as far as it goes without blocking.
     pub(crate) fn flush(&self, state: &mut State, now: Instant) {
         loop {
-            let bytes = state.machine.transmit();
+            let line = match &mut state.machine {
+                Link::Line(line) => line,
+                Link::Http(net) => return net.flush(self, now),
+            };
+            let bytes = line.transmit();
             if bytes.is_empty() {
                 return;
             }
@@ -222,7 +241,7 @@ impl Shared {
                         let sent = bytes.get(..len).unwrap_or_default();
                         taps.sent.feed(sent, |line| queue.push(Direction::Sent, self.clock.elapsed(), line));
                     }
-                    state.machine.handle_written(len, now);
+                    line.handle_written(len, now);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -238,8 +257,13 @@ impl Shared {
 
     /// After a write failed.
     pub(crate) fn stop_writing(&self, state: &mut State, now: Instant) {
-        state.output_broken = true;
-        state.machine.handle_write_closed(now);
+        match &mut state.machine {
+            Link::Line(line) => {
+                state.output_broken = true;
+                line.handle_write_closed(now);
+            }
+            Link::Http(net) => net.cut_off(now),
+        }
         self.deliver(state, now);
         self.give_up_if_deaf(state, now);
     }
@@ -252,8 +276,7 @@ impl Shared {
         // Its last words may say why.
         self.read_input(state, now);
         if state.input_open {
-            state.input_open = false;
-            state.machine.handle_eof(now);
+            state.end_input(now);
             self.deliver(state, now);
         }
     }
@@ -261,12 +284,13 @@ impl Shared {
     /// Reads what is there.
     pub(crate) fn read_input(&self, state: &mut State, now: Instant) {
         for _ in 0..MAX_READS {
-            if !state.input_open || !state.machine.wants_read() {
+            let (Link::Line(line), Some(source)) = (&mut state.machine, &self.source) else { return };
+            if !state.input_open || !line.wants_read() {
                 return;
             }
-            let buffer = state.machine.read_buffer();
+            let buffer = line.read_buffer();
             let before = buffer.len();
-            match state.input.read(&self.source, buffer) {
+            match state.input.read(source, buffer) {
                 Got::Bytes { len, full } => {
                     if let (Some(taps), Some(queue)) = (&mut state.taps, &self.tap) {
                         let read = buffer.get(before..).unwrap_or_default();
@@ -274,9 +298,9 @@ impl Shared {
                             queue.push(Direction::Received, self.clock.elapsed(), line);
                         });
                     }
-                    state.machine.handle_read(now);
+                    line.handle_read(now);
                     if len >= sanswire::limits::MAX_READ_BYTES {
-                        state.input.deepen(&self.source);
+                        state.input.deepen(source);
                     }
                     self.deliver(state, now);
                     if !full {
@@ -285,8 +309,7 @@ impl Shared {
                 }
                 Got::Nothing => return,
                 Got::End => {
-                    state.input_open = false;
-                    state.machine.handle_eof(now);
+                    state.end_input(now);
                     self.deliver(state, now);
                 }
             }
@@ -380,7 +403,10 @@ impl Shared {
     /// After something was put into the machine by a thread that does not lead: the leader's poll must end in
     /// time for it.
     pub(crate) fn kick(&self, state: &mut State) {
-        let left_over = !state.polls_output && !state.machine.transmit().is_empty();
+        let left_over = match &state.machine {
+            Link::Line(line) => !state.polls_output && !line.transmit().is_empty(),
+            Link::Http(net) => net.has_news(),
+        };
         let earlier = match (state.machine.poll_timeout(), state.polls_until) {
             (Some(at), Some(until)) => at < until,
             (Some(_), None) => true,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::options::{Direction, Tap};
 
 /// The longest line that is told whole.
-const MAX_LINE: usize = 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 1024 * 1024;
 /// What may wait for a slow tap.
 const MAX_WAITING: usize = 8 * 1024 * 1024;
 /// What a waiting line costs beside its bytes: a blank one is not for nothing.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use sanswire::error::CloseReason;
 
 use crate::exit::{Ended, Exit};
+use crate::link::Link;
 use crate::options::StopLadder;
 use crate::os::{Child, Pipes, Source, Wake, discard};
 use crate::shared::{Lead, Shared};
@@ -71,6 +72,9 @@ impl Shared {
             state.patience_until = Some(started);
         }
         let output = state.output.take();
+        if let Link::Http(net) = &mut state.machine {
+            net.shut_down();
+        }
         // A leader that still waits for it keeps it open.
         self.wake_leader(&mut state);
         self.unlock(state);
@@ -123,7 +127,8 @@ struct Left<'a> {
 impl Pipes for Left<'_> {
     fn open(&self) -> [Option<&Source>; 2] {
         let stderr_open = self.shared.lock().stderr_open;
-        [self.input_open.then_some(&self.shared.source), self.shared.stderr.as_ref().filter(|_| stderr_open)]
+        let input = self.shared.source.as_ref().filter(|_| self.input_open);
+        [input, self.shared.stderr.as_ref().filter(|_| stderr_open)]
     }
 
     fn patience_until(&self) -> Option<Instant> {
@@ -136,8 +141,8 @@ impl Pipes for Left<'_> {
 
     fn drain(&mut self) {
         self.shared.watch_wake.clear();
-        if self.input_open {
-            self.input_open = !discard(&self.shared.source);
+        if let Some(source) = self.shared.source.as_ref().filter(|_| self.input_open) {
+            self.input_open = !discard(source);
         }
         let mut state = self.shared.lock();
         if state.stderr_open {

@@ -11,6 +11,7 @@ use crate::client::Client;
 use crate::closer::Closer;
 use crate::command::Command;
 use crate::error::ConnectError;
+use crate::http::HttpTarget;
 use crate::options::{ConnectOptions, StderrMode};
 
 /// A connection of which nothing comes is given up so long before the host gives the attempt up, a tenth of its time at
@@ -34,6 +35,7 @@ enum Way {
     Process(Command),
     Tcp(String),
     Unix(PathBuf),
+    Http(Box<HttpTarget>),
 }
 
 impl Launch {
@@ -55,6 +57,12 @@ impl Launch {
         Self { way: Way::Unix(path.as_ref().into()), options }
     }
 
+    /// A server that is reached over HTTP.
+    #[must_use]
+    pub fn http(target: HttpTarget, options: ConnectOptions) -> Self {
+        Self { way: Way::Http(Box::new(target)), options }
+    }
+
     /// What its lines in a log begin with, unless its options say something else.
     pub(super) fn named(mut self, server: &str) -> Self {
         self.options.server_name.get_or_insert_with(|| server.into());
@@ -74,6 +82,7 @@ impl Launch {
             Way::Process(_) => "stdio",
             Way::Tcp(_) => "tcp",
             Way::Unix(_) => "unix",
+            Way::Http(_) => "http",
         }
     }
 
@@ -101,6 +110,7 @@ impl Launch {
             Way::Process(command) => Client::connect(command, options),
             Way::Tcp(address) => Client::connect_tcp(address, options),
             Way::Unix(path) => Client::connect_unix(path, options),
+            Way::Http(target) => Client::connect_http(target, options),
         }
     }
 }

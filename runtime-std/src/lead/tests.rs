@@ -10,6 +10,7 @@ use sanswire::mcp::Method;
 
 use super::{Lead, Leading, Waited};
 use crate::clock::Clock;
+use crate::link::Link;
 use crate::os::{Input, tcp_ends};
 use crate::shared::{Parts, Shared};
 
@@ -47,9 +48,8 @@ fn opened(delay: Duration) -> Arc<Shared> {
     let mut config = Config::new("test", "0");
     config.start = Start::Remembered(Verdict::Legacy);
     let shared = Shared::new(Parts {
-        machine: LineConnection::new(config, [0; 32], clock.now()).unwrap(),
-        input: (Input::SOCKET, input),
-        output,
+        machine: Link::Line(LineConnection::new(config, [0; 32], clock.now()).unwrap()),
+        ends: Some((Input::SOCKET, input, output)),
         stderr: None,
         log: None,
         pid: None,

@@ -174,6 +174,10 @@ impl Conn {
         self.output.end();
     }
 
+    /// Nothing: std has no word for it.
+    #[expect(clippy::unused_self, reason = "the other side can do it")]
+    pub(crate) const fn keep_alive(&self) {}
+
     /// Ends it at once, in both directions. Whoever waits for it is told.
     pub(crate) fn shutdown(&self) {
         self.output.cut();

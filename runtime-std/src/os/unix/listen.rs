@@ -4,6 +4,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net;
@@ -137,6 +138,14 @@ impl Conn {
     /// Says that no more will come, behind what was written. What still comes can be read.
     pub(crate) fn end_output(&self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
+    }
+
+    /// Lets the system find out when a peer that says nothing is gone for good, in about two minutes.
+    pub(crate) fn keep_alive(&self) {
+        let _ = net::sockopt::set_socket_keepalive(&self.fd, true);
+        let _ = net::sockopt::set_tcp_keepidle(&self.fd, Duration::from_secs(60));
+        let _ = net::sockopt::set_tcp_keepintvl(&self.fd, Duration::from_secs(15));
+        let _ = net::sockopt::set_tcp_keepcnt(&self.fd, 4);
     }
 
     /// Ends it at once, in both directions. Whoever waits for it is told.
