@@ -140,10 +140,10 @@ check_structure() {
 # Pins are exact, and name packages rather than places to fetch them from.
 check_pins() {
     local folder pins
-    for folder in .ci/servers/npm .ci/clients/typescript .ci/clients/inspector; do
+    for folder in .ci/servers/npm .ci/clients/typescript .ci/clients/inspector .ci/conformance; do
         if grep -n '"resolved"' "$folder/package-lock.json"; then fail "download addresses in a lock file"; fi
-        # What stands below the dependencies has a version of digits and nothing else.
-        if sed -n '/ependencies": {/,/}/p' "$folder/package.json" | grep '": "' | grep -vE '": "[0-9]+\.[0-9]+\.[0-9]+",?$'; then
+        # What stands below the dependencies has one version and nothing else.
+        if sed -n '/ependencies": {/,/}/p' "$folder/package.json" | grep '": "' | grep -vE '": "[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+\.[0-9]+)?",?$'; then
             fail "a package in $folder is not pinned"
         fi
     done
