@@ -10,7 +10,6 @@
 //! bytes and no connections: they deal in [`RequestHead`]s, [`ResponseHead`]s and bodies, each under the
 //! [`HttpHandle`] of its HTTP exchange. A runtime moves things between the two, and keeps the pool.
 
-mod challenge;
 pub mod client;
 pub mod endpoint;
 mod fields;
@@ -18,10 +17,11 @@ pub mod h1;
 mod head;
 pub mod mirror;
 mod url;
+mod www_authenticate;
 
-pub use challenge::AuthChallenge;
 pub use client::Client;
 pub use endpoint::Endpoint;
 pub use fields::{FieldFault, Fields};
 pub use head::{HttpHandle, RequestHead, ResponseHead, Verb};
 pub use url::{Authority, Scheme, Url, UrlFault};
+pub use www_authenticate::AuthChallenge;
