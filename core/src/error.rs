@@ -14,6 +14,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::exchange::{Challenge, HttpRefusal};
 use crate::jsonrpc::{ErrorObject, Fault, RequestId};
 use crate::mcp::types::input::InputKind;
 use crate::mcp::{Method, Revision};
@@ -278,8 +279,12 @@ pub enum CloseReason {
     Protocol(Violation),
     /// The HTTP session is gone (HTTP links only).
     SessionGone,
-    /// The HTTP server refused the connection's first exchange (HTTP links only).
-    HttpStatus(u16),
+    /// The HTTP server refused what opens the conversation (HTTP links only).
+    HttpRefused(Box<HttpRefusal>),
+    /// The HTTP server wants other credentials before anything is opened (HTTP links only).
+    Challenged(Box<Challenge>),
+    /// No connection could be made, or none that may be used (HTTP links only).
+    Unreachable,
 }
 
 impl fmt::Display for CloseReason {
@@ -306,7 +311,11 @@ impl fmt::Display for CloseReason {
             }
             Self::Protocol(violation) => write!(f, "the server broke the protocol: {violation}"),
             Self::SessionGone => f.write_str("the server has forgotten the session"),
-            Self::HttpStatus(status) => write!(f, "HTTP status {status}"),
+            Self::HttpRefused(refusal) => write!(f, "{refusal}"),
+            Self::Challenged(challenge) => {
+                write!(f, "HTTP status {}: the server wants other credentials", challenge.status)
+            }
+            Self::Unreachable => f.write_str("the server cannot be reached"),
         }
     }
 }

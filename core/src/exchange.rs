@@ -4,11 +4,15 @@
 //! transport may need, and what kind of answer to expect. It is told when an exchange began to leave, what came
 //! back, and how it ended. A pipe and HTTP render the same exchange differently.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 
 use bytes::Bytes;
 
+use crate::http::AuthChallenge;
 use crate::jsonrpc::RawJson;
 use crate::mcp::{Method, Revision};
 
@@ -129,24 +133,110 @@ pub enum ExchangeEnd {
     Finished,
     /// It broke off.
     Broken,
+    /// Nothing of it left: there was no connection to be had.
+    Unreachable,
+    /// The server has forgotten the session that it was sent in, and did nothing.
+    SessionGone,
     /// The server refused it at the transport's level.
     Refused(HttpRefusal),
     /// The server wants other credentials.
     Challenged(Challenge),
 }
 
-/// An HTTP status that carried no usable JSON-RPC message.
+/// An HTTP answer that carried no usable JSON-RPC message. Displays as what is wrong, without anything secret.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HttpRefusal {
     /// The status.
     pub status: u16,
+    /// What of the answer cannot be used.
+    pub why: RefusedFor,
+}
+
+/// What of an HTTP answer cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RefusedFor {
+    /// The status says it all.
+    Status,
+    /// Its content is of this type, neither JSON nor an event stream; empty: of none.
+    ContentType(Box<str>),
+    /// Its content is in this coding, though none was asked for.
+    ContentCoding(Box<str>),
+    /// It points to another origin, where nothing is sent.
+    OtherOrigin(Box<str>),
+    /// It points nowhere, or is not one of 307 and 308.
+    Redirect,
+    /// It points on and on; so many times it was followed.
+    TooManyRedirects(u8),
+}
+
+impl HttpRefusal {
+    /// A refusal by its status alone.
+    #[must_use]
+    pub const fn new(status: u16) -> Self {
+        Self { status, why: RefusedFor::Status }
+    }
+}
+
+impl fmt::Display for HttpRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HTTP status {}", self.status)?;
+        match &self.why {
+            RefusedFor::Status => Ok(()),
+            RefusedFor::ContentType(name) if name.is_empty() => f.write_str(" with content of no type"),
+            RefusedFor::ContentType(name) => write!(f, " with {name:?}, neither JSON nor an event stream"),
+            RefusedFor::ContentCoding(name) => {
+                write!(f, " with content in the coding {name:?}, which was not asked for")
+            }
+            RefusedFor::OtherOrigin(origin) => {
+                write!(f, ": it points to {origin}, another origin; name that address if it is meant")
+            }
+            RefusedFor::Redirect => f.write_str(": a redirect that cannot be followed"),
+            RefusedFor::TooManyRedirects(limit) => write!(f, ": it redirects more than {limit} times"),
+        }
+    }
 }
 
 /// An authorization challenge.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Challenge {
     /// The status: 401 or 403.
     pub status: u16,
-    /// The `WWW-Authenticate` field, if there was one.
+    /// The `WWW-Authenticate` field, several joined by commas, if there was one. Cut to 8 KiB.
     pub challenge: Option<String>,
+    /// What the server says in the content: the message of a JSON-RPC error, or plain text. Cut to 4 KiB; the peer's
+    /// text, so escape it before it is shown.
+    pub message: Option<Box<str>>,
+}
+
+impl Challenge {
+    /// A challenge without content.
+    #[must_use]
+    pub const fn new(status: u16, challenge: Option<String>) -> Self {
+        Self { status, challenge, message: None }
+    }
+
+    /// The challenges of the field. [`AuthChallenge::get`] finds `resource_metadata`, `scope`, `error` and others in
+    /// them: the peer's words, to be checked before they are used.
+    #[must_use]
+    pub fn challenges(&self) -> Vec<AuthChallenge> {
+        AuthChallenge::read(self.challenge.as_deref().unwrap_or_default())
+    }
+
+    /// A parameter of the first `Bearer` challenge that has it.
+    ///
+    /// Source: RFC 6750, section 3; RFC 9728, section 5.1.
+    #[must_use]
+    pub fn bearer(&self, name: &str) -> Option<String> {
+        let all = self.challenges();
+        let mut bearers = all.iter().filter(|one| one.scheme().eq_ignore_ascii_case("bearer"));
+        bearers.find_map(|one| one.get(name)).map(String::from)
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.challenge.as_ref().map_or(0, String::capacity)
+            + self.message.as_ref().map_or(0, |text| text.len())
+    }
 }

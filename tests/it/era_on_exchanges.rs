@@ -2,6 +2,7 @@
 
 use sanswire::client::{Outcome, Verdict};
 use sanswire::error::CloseReason;
+use sanswire::exchange::{Challenge, HttpRefusal};
 use sanswire::mcp::{Era, Revision};
 use sanswire_tests::client::{Client, On, config};
 use sanswire_tests::peer::{End, Server, discover_result};
@@ -28,7 +29,7 @@ fn b_31_control_statuses_without_a_word_on_the_era_never_fall_back() {
         let server =
             Server::legacy("2025-11-25").with("server/discover", move |_, out| out.end(End::Refused(status)));
         let mut client = Client::start(On::Exchanges, config(), server);
-        assert_eq!(client.until_closed(), CloseReason::HttpStatus(status));
+        assert_eq!(client.until_closed(), CloseReason::HttpRefused(HttpRefusal::new(status).into()));
         assert_eq!(client.count("initialize"), 0, "{status}");
         assert!(client.verdicts().is_empty(), "{status}: nothing to remember");
     }
@@ -40,7 +41,7 @@ fn b_31_control_a_challenge_is_not_an_era() {
         let server = Server::legacy("2025-11-25")
             .with("server/discover", move |_, out| out.end(End::Challenged(status)));
         let mut client = Client::start(On::Exchanges, config(), server);
-        assert_eq!(client.until_closed(), CloseReason::HttpStatus(status));
+        assert_eq!(client.until_closed(), CloseReason::Challenged(Challenge::new(status, None).into()));
         assert_eq!(client.count("initialize"), 0);
         assert!(client.verdicts().is_empty());
     }
@@ -77,7 +78,7 @@ fn a_handshake_that_is_refused_too_ends_the_attempt() {
         .with("server/discover", |_, out| out.end(End::Refused(404)))
         .with("initialize", |_, out| out.end(End::Refused(404)));
     let mut client = Client::start(On::Exchanges, config(), server);
-    assert_eq!(client.until_closed(), CloseReason::HttpStatus(404));
+    assert_eq!(client.until_closed(), CloseReason::HttpRefused(HttpRefusal::new(404).into()));
 }
 
 #[test]

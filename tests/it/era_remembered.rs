@@ -5,6 +5,7 @@ use std::time::Duration;
 use sanswire::client::era::next_start;
 use sanswire::client::{Start, Verdict};
 use sanswire::error::CloseReason;
+use sanswire::exchange::HttpRefusal;
 use sanswire::mcp::Era;
 use sanswire_tests::client::{Client, On, config, on_both_links, remembering};
 use sanswire_tests::peer::{End, Server, discover_result};
@@ -93,7 +94,7 @@ fn remembered_legacy_that_refuses_without_a_word_is_forgotten() {
         let remembered = remembering(Verdict::Legacy);
         let mut client = Client::start(On::Exchanges, remembered.clone(), server());
         let reason = client.until_closed();
-        assert_eq!(reason, CloseReason::HttpStatus(status));
+        assert_eq!(reason, CloseReason::HttpRefused(HttpRefusal::new(status).into()));
         let mut config = config();
         config.start =
             next_start(&reason, &remembered.start, 0).expect("once more, as if nothing were known");
@@ -102,7 +103,11 @@ fn remembered_legacy_that_refuses_without_a_word_is_forgotten() {
     }
     let legacy = remembering(Verdict::Legacy).start;
     for status in [401, 403, 429, 500, 503] {
-        assert_eq!(next_start(&CloseReason::HttpStatus(status), &legacy, 0), None, "{status}");
+        assert_eq!(
+            next_start(&CloseReason::HttpRefused(HttpRefusal::new(status).into()), &legacy, 0),
+            None,
+            "{status}"
+        );
     }
 }
 

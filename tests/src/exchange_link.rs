@@ -222,8 +222,8 @@ impl ExchangeLink {
         let end = match end {
             End::Finished => ExchangeEnd::Finished,
             End::Broken => ExchangeEnd::Broken,
-            End::Refused(status) => ExchangeEnd::Refused(HttpRefusal { status }),
-            End::Challenged(status) => ExchangeEnd::Challenged(Challenge { status, challenge: None }),
+            End::Refused(status) => ExchangeEnd::Refused(HttpRefusal::new(status)),
+            End::Challenged(status) => ExchangeEnd::Challenged(Challenge::new(status, None)),
         };
         self.session.handle_end(open.handle, end.clone(), self.now);
         if self.fidget {

@@ -34,6 +34,8 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
     if attempt > 0 {
         return None;
     }
+    // How a server that knows no handshake refuses one over HTTP.
+    let unknown_there = |reason: &CloseReason| matches!(reason, CloseReason::HttpRefused(refusal) if matches!(refusal.status, 400 | 404 | 405));
     match (start, reason) {
         (
             Start::Unknown | Start::Remembered(Verdict::Modern | Verdict::ModernOther),
@@ -44,12 +46,13 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
             CloseReason::Eof
             | CloseReason::ConnectTimeout { .. }
             | CloseReason::Incompatible { .. }
-            | CloseReason::Refused { .. }
-            // How a server that knows no handshake refuses one over HTTP.
-            | CloseReason::HttpStatus(400 | 404 | 405),
+            | CloseReason::Refused { .. },
         )
         // Probed without a hedge, so an old server that is silent on the probe was never asked to shake hands.
         | (Start::Remembered(Verdict::Modern), CloseReason::ConnectTimeout { .. }) => Some(Start::Unknown),
+        (Start::Remembered(Verdict::Legacy | Verdict::Died), reason) if unknown_there(reason) => {
+            Some(Start::Unknown)
+        }
         _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! The session while it looks for the era and shakes hands: carries out what the search decides.
 
+use alloc::boxed::Box;
+
 use crate::client::encode;
 use crate::client::era::{self, Reply, Step};
 use crate::client::event::{Event, Verdict};
@@ -45,10 +47,14 @@ impl Session {
             ExchangeEnd::Refused(refusal) if owner == Owner::Probe && speaks_of_legacy(refusal.status) => {
                 self.opening_answered(owner, Reply::Unusable, now);
             }
-            ExchangeEnd::Refused(refusal) => self.opening_failed(CloseReason::HttpStatus(refusal.status)),
-            ExchangeEnd::Challenged(challenge) => {
-                self.opening_failed(CloseReason::HttpStatus(challenge.status));
+            ExchangeEnd::Refused(refusal) => {
+                self.opening_failed(CloseReason::HttpRefused(Box::new(refusal.clone())));
             }
+            ExchangeEnd::Challenged(challenge) => {
+                self.opening_failed(CloseReason::Challenged(Box::new(challenge.clone())));
+            }
+            ExchangeEnd::Unreachable => self.opening_failed(CloseReason::Unreachable),
+            ExchangeEnd::SessionGone => self.opening_failed(CloseReason::SessionGone),
             ExchangeEnd::Finished | ExchangeEnd::Broken => {
                 self.opening_answered(owner, Reply::Unusable, now);
             }

@@ -82,8 +82,8 @@ fn held(event: &Event) -> usize {
             | Outcome::Lost { .. }
             | Outcome::TooLarge { .. }
             | Outcome::Invalid(_)
-            | Outcome::Refused(_)
-            | Outcome::Challenged(_) => 0,
+            | Outcome::Refused(_) => 0,
+            Outcome::Challenged(challenge) => challenge.heap_bytes(),
         },
         Event::Notification { params, .. } => raw(params),
         Event::PeerRequest { request, .. } => raw(&request.params),
@@ -95,6 +95,7 @@ fn held(event: &Event) -> usize {
         }
         Event::Progress { progress, .. } => progress.message.as_ref().map_or(0, String::capacity),
         Event::Closed(CloseReason::Refused { error, .. }) => error.message.capacity() + raw(&error.data),
+        Event::Closed(CloseReason::Challenged(challenge)) => challenge.heap_bytes(),
         Event::Violation(Violation::Malformed(fault)) => fault.id.as_ref().map_or(0, RequestId::heap_bytes),
         Event::Violation(Violation::UnknownResponseId { id, .. }) => id.heap_bytes(),
         Event::Verdict(_) | Event::PeerRequestEnded { .. } | Event::Violation(_) | Event::Closed(_) => 0,

@@ -172,7 +172,9 @@ impl Session {
             Owner::Probe | Owner::Initialize => return self.opening_ended(open.owner, &end, now),
         };
         let outcome = match end {
-            ExchangeEnd::Finished | ExchangeEnd::Broken => Outcome::Lost { maybe_ran: true },
+            ExchangeEnd::Finished => Outcome::Lost { maybe_ran: true },
+            ExchangeEnd::Broken => Outcome::Lost { maybe_ran: open.sent },
+            ExchangeEnd::Unreachable | ExchangeEnd::SessionGone => Outcome::Lost { maybe_ran: false },
             ExchangeEnd::Refused(refusal) => Outcome::Refused(refusal),
             ExchangeEnd::Challenged(challenge) => Outcome::Challenged(challenge),
         };

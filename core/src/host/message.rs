@@ -73,9 +73,7 @@ impl fmt::Display for ProtocolFault {
                     "the server asks for input: open calls may hold {limit} bytes of that (max_call_bytes)"
                 )
             }
-            Self::Refused(refusal) => {
-                write!(f, "the server refused the request: HTTP status {}", refusal.status)
-            }
+            Self::Refused(refusal) => write!(f, "the server refused the request: {refusal}"),
             Self::Challenged(_) => f.write_str("the server wants other credentials; log in to it first"),
             Self::NotSent(error) => write!(f, "the call was not sent: {error}"),
         }

@@ -23,5 +23,5 @@ pub use client::Client;
 pub use endpoint::Endpoint;
 pub use fields::{FieldFault, Fields};
 pub use head::{HttpHandle, RequestHead, ResponseHead, Verb};
-pub use url::{Authority, Scheme, Url, UrlFault};
+pub use url::{Authority, MAX_URL, Scheme, Url, UrlFault};
 pub use www_authenticate::AuthChallenge;

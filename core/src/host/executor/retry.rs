@@ -167,9 +167,13 @@ pub const fn is_transient(reason: &CloseReason) -> bool {
         CloseReason::Eof
         | CloseReason::DiedOnProbe
         | CloseReason::ConnectTimeout { .. }
-        | CloseReason::SessionGone => true,
-        CloseReason::HttpStatus(status) => matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504),
+        | CloseReason::SessionGone
+        | CloseReason::Unreachable => true,
+        CloseReason::HttpRefused(refusal) => {
+            matches!(refusal.status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+        }
         CloseReason::Local
+        | CloseReason::Challenged(_)
         | CloseReason::Incompatible { .. }
         | CloseReason::Refused { .. }
         | CloseReason::Protocol(_) => false,
@@ -193,7 +197,7 @@ mod tests {
     }
 
     fn refused(status: u16) -> Outcome {
-        Outcome::Refused(HttpRefusal { status })
+        Outcome::Refused(HttpRefusal::new(status))
     }
 
     fn repeatable() -> Attempt {
@@ -262,7 +266,7 @@ mod tests {
         for damaged in [malformed(FaultKind::NotJson(broken)), malformed(FaultKind::NotUtf8)] {
             assert_eq!(judge(&damaged, repeatable()), Retry::After(MS(500)), "{damaged:?}");
         }
-        let challenge = Outcome::Challenged(Challenge { status: 401, challenge: None });
+        let challenge = Outcome::Challenged(Challenge::new(401, None));
         let bad = Violation::BadResult { method: Method::ToolsCall, why: "" };
         for outcome in vec![
             Outcome::Complete(RawJson::empty_object()),
@@ -295,8 +299,8 @@ mod tests {
             (CloseReason::DiedOnProbe, true),
             (CloseReason::SessionGone, true),
             (timeout, true),
-            (CloseReason::HttpStatus(503), true),
-            (CloseReason::HttpStatus(403), false),
+            (CloseReason::HttpRefused(HttpRefusal::new(503).into()), true),
+            (CloseReason::HttpRefused(HttpRefusal::new(403).into()), false),
             (CloseReason::Local, false),
             (CloseReason::Incompatible { supported: vec![] }, false),
             (refused, false),

@@ -80,7 +80,7 @@ pub(super) fn why_not(outcome: &Outcome) -> String {
             format!("its answer has {len} bytes, the limit is {limit} (max_message_bytes)")
         }
         Outcome::Invalid(violation) => violation.to_string(),
-        Outcome::Refused(refusal) => format!("HTTP status {}", refusal.status),
+        Outcome::Refused(refusal) => refusal.to_string(),
         Outcome::Challenged(challenge) => {
             format!("HTTP status {}: it wants other credentials", challenge.status)
         }

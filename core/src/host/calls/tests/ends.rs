@@ -9,7 +9,7 @@ use crate::jsonrpc::ErrorObject;
 #[test]
 fn every_outcome_of_a_request_is_an_end_of_its_own_kind() {
     // H-242, H-234
-    let refused = Challenge { status: 401, challenge: None };
+    let refused = Challenge::new(401, None);
     let said = ErrorObject::new(-32000, "no\u{202e} s3cr3t");
     #[rustfmt::skip]
     let table = [
@@ -23,7 +23,7 @@ fn every_outcome_of_a_request_is_an_end_of_its_own_kind() {
             "protocol_error: the server's answer cannot be used: a JSON-RPC batch, which the negotiated revision does not have"),
         (Ok(Outcome::TooLarge { len: 9, limit: 8 }), "protocol_error",
             "protocol_error: the server's answer has 9 bytes, the limit is 8 (max_message_bytes)"),
-        (Ok(Outcome::Refused(HttpRefusal { status: 500 })), "protocol_error",
+        (Ok(Outcome::Refused(HttpRefusal::new(500))), "protocol_error",
             "protocol_error: the server refused the request: HTTP status 500"),
         (Ok(Outcome::Challenged(refused)), "protocol_error",
             "protocol_error: the server wants other credentials; log in to it first"),
