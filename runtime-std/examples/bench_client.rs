@@ -4,6 +4,7 @@
 //!   par N WINDOW -- SERVER...     N calls of `echo`, WINDOW in flight from one thread
 //!   threads N WINDOW -- SERVER... N calls of `echo` from WINDOW threads
 //!   blob BYTES N -- SERVER...     N calls of `blob`, one after another, the text decoded
+//! A server is a command, or a URL.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use sanswire_std::sanswire::client::{Outcome, RequestOptions};
 use sanswire_std::sanswire::jsonrpc::RawJson;
 use sanswire_std::sanswire::mcp::Method;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
-use sanswire_std::{Client, Command, ConnectOptions, Pending};
+use sanswire_std::{Client, Command, ConnectOptions, HttpTarget, Pending};
 
 const TEXT: &str = "hello from the neutral driver!!!";
 const ARGUMENTS: &str = r#"{"text":"hello from the neutral driver!!!"}"#;
@@ -30,7 +31,11 @@ fn main() -> Result<(), Failure> {
 
     let mut options = ConnectOptions::new("bench", "0");
     options.config.limits.max_message_bytes = 64 << 20;
-    let client = Client::connect(&Command::new(program).args(rest), options)?;
+    let client = if program.starts_with("http://") {
+        Client::connect_http(&HttpTarget::new(program)?, options)?
+    } else {
+        Client::connect(&Command::new(program).args(rest), options)?
+    };
     let listed = client.list(Method::ToolsList, &RequestOptions::default())?;
     if listed.pages.is_empty() {
         return Err("no tools".into());

@@ -1,11 +1,11 @@
 //! A server to measure: `echo` gives back its text, `blob` so many bytes of a pattern. Over standard input and output,
-//! or for all who connect to the address that it is given.
+//! for all who connect to the address that it is given, or, behind `--http`, over HTTP there.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
-use sanswire_std::Server;
+use sanswire_std::{HttpOptions, Server};
 use serde::Deserialize;
 
 /// 64 bytes, one of them a newline that has to be escaped.
@@ -37,9 +37,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .config(|config| config.limits.max_message_bytes = 64 << 20)
         .build()?;
-    match std::env::args().nth(1) {
-        Some(address) => server.serve_tcp(TcpListener::bind(address)?)?,
-        None => server.serve_stdio()?,
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match &words[..] {
+        [] => server.serve_stdio()?,
+        [http, address] if http == "--http" => {
+            server.serve_http(TcpListener::bind(address)?, HttpOptions::default())?;
+        }
+        [address, ..] => server.serve_tcp(TcpListener::bind(address)?)?,
     }
     Ok(())
 }
