@@ -24,6 +24,8 @@ use core::time::Duration;
 
 use alloc::boxed::Box;
 
+use crate::limits::{MAX_KEPT_BYTES, MAX_READ_BYTES};
+
 pub use client::{Client, ClientEvent};
 pub use server::{Server, ServerEvent};
 
@@ -58,6 +60,24 @@ impl Default for Limits {
             stall: Duration::from_secs(30),
             idle: Duration::from_secs(75),
         }
+    }
+}
+
+impl Limits {
+    /// The most bytes that one connection holds by itself, its allocator's rounding aside: what is read and not
+    /// understood yet, the fields of one head, the events that wait, and what waits to be written. A body that the
+    /// application hands over whole, or a piece that overshoots, counts besides.
+    #[must_use]
+    pub fn worst_case_bytes(&self) -> usize {
+        // A buffer that grows is there twice for a moment.
+        let input = self.max_head_bytes.saturating_add(MAX_READ_BYTES).saturating_mul(2);
+        // A head leaves as a copy; a list of fields that were not full has room for as many again.
+        let head = self.max_head_bytes.saturating_mul(2).saturating_add(parse::MAX_FIELDS * 8);
+        // A piece keeps up to twice its length alive; the places of a queue may double and move.
+        let events =
+            self.max_queued_event_bytes.saturating_add(MAX_READ_BYTES.saturating_mul(2)).saturating_mul(3);
+        let out = self.max_queued_out_bytes.saturating_mul(2).saturating_add(MAX_KEPT_BYTES);
+        [input, head, events, out].into_iter().fold(0, usize::saturating_add)
     }
 }
 

@@ -1,13 +1,17 @@
 //! What the tests of this module share: a client and a server with nothing but bytes between them.
 
+mod chunks;
 mod exchange;
+mod heads;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
 use super::*;
 use crate::Instant;
+use crate::error::ApiError;
 use crate::http::Fields;
 use crate::http::head::{RequestHead, ResponseHead, Verb};
 use crate::machine::Machine;
@@ -43,6 +47,10 @@ pub(super) fn sent(machine: &mut impl Machine) -> Vec<u8> {
         all.extend_from_slice(&piece);
     }
     all
+}
+
+pub(super) fn text(machine: &mut impl Machine) -> String {
+    String::from_utf8(sent(machine)).unwrap()
 }
 
 /// All events that wait; pieces of a body that stand side by side are joined.
