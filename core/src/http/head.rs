@@ -1,6 +1,7 @@
 //! Heads: what stands in front of a body.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use crate::http::fields::Fields;
 
@@ -63,7 +64,7 @@ impl Verb {
 
 /// The head of a request. What frames the body (`Content-Length`, `Transfer-Encoding`) and the connection
 /// (`Connection`, `Expect`) is not among the fields of one that is sent: [`h1`](crate::http::h1) writes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead {
     /// What is to be done.
     pub verb: Verb,
@@ -71,6 +72,18 @@ pub struct RequestHead {
     pub target: Box<str>,
     /// The fields. One that is sent has its `Host` here.
     pub fields: Fields,
+}
+
+/// The query is left out: it may be a secret.
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, query) = self.target.split_once('?').map_or((&*self.target, ""), |(path, _)| (path, "?…"));
+        f.debug_struct("RequestHead")
+            .field("verb", &self.verb)
+            .field("target", &format_args!("{path}{query}"))
+            .field("fields", &self.fields)
+            .finish()
+    }
 }
 
 /// The head of an answer. As for [`RequestHead`], framing is not among the fields of one that is sent.

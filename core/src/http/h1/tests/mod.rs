@@ -1,8 +1,12 @@
 //! What the tests of this module share: a client and a server with nothing but bytes between them.
 
 mod chunks;
+mod client;
 mod exchange;
 mod heads;
+mod server;
+mod splits;
+mod timers;
 
 use alloc::string::String;
 use alloc::vec::Vec;

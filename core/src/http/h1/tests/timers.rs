@@ -1,0 +1,155 @@
+//! Peers that are slow.
+
+use core::time::Duration;
+
+use super::*;
+
+fn at(millis: u64) -> Instant {
+    NOW.saturating_add(Duration::from_millis(millis))
+}
+
+fn limits() -> Limits {
+    Limits {
+        head: Duration::from_millis(100),
+        stall: Duration::from_millis(200),
+        idle: Duration::from_millis(400),
+        ..Limits::default()
+    }
+}
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+const POST: &[u8] = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n";
+const SLOW: ServerEvent = ServerEvent::Closed(Closed::Fault(Fault::Slow));
+
+#[test]
+fn a_head_that_dribbles_is_answered_in_time() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(b"G", at(300));
+    for n in 1..10 {
+        server.handle_input(b"E", at(300 + n * 10));
+        assert_eq!(server.poll_timeout(), Some(at(400)), "from its first byte to its last");
+        server.handle_timeout(at(300 + n * 10));
+    }
+    assert!(server.transmit().is_empty());
+    server.handle_timeout(at(400));
+    let said = text(&mut server);
+    assert!(said.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{said}");
+    assert!(said.contains("\r\nConnection: close\r\n"));
+    assert_eq!(server.poll_event(), None, "the client may read it first");
+    let until = server.poll_timeout().unwrap();
+    server.handle_timeout(until);
+    assert_eq!(server_events(&mut server), [SLOW]);
+    assert_eq!(server.poll_timeout(), None);
+}
+
+#[test]
+fn a_connection_without_a_request_is_closed_in_time() {
+    let mut server = Server::new(limits(), NOW);
+    assert_eq!(server.poll_timeout(), Some(at(400)));
+    server.handle_input(GET, at(300));
+    assert_eq!(server.poll_timeout(), None, "an application may take its time");
+    server.respond(&status(200), Body::Empty, at(900)).unwrap();
+    server.handle_written(server.transmit().len(), at(1000));
+    server_events(&mut server);
+    assert_eq!(server.poll_timeout(), Some(at(1400)));
+    server.handle_timeout(at(1400));
+    assert!(server.transmit().is_empty(), "nothing was asked, so nothing is answered");
+    assert_eq!(server_events(&mut server), [ServerEvent::Closed(Closed::Local)]);
+}
+
+#[test]
+fn the_time_of_a_request_that_was_sent_ahead_begins_with_its_turn() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(&[GET, b"GE"].concat(), NOW);
+    server.respond(&status(200), Body::Empty, at(5000)).unwrap();
+    server.handle_written(server.transmit().len(), at(5010));
+    assert_eq!(server.poll_timeout(), Some(at(5110)));
+}
+
+#[test]
+fn a_body_that_brings_nothing_is_answered_in_time() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(POST, NOW);
+    assert_eq!(server.poll_timeout(), None, "nobody wants it yet");
+    server.take_body(at(1000));
+    assert_eq!(server.poll_timeout(), Some(at(1200)));
+    server.handle_input(b"x", at(1100));
+    assert_eq!(server.poll_timeout(), Some(at(1300)), "each byte is a sign of life");
+    server.handle_timeout(at(1300));
+    assert!(text(&mut server).starts_with("HTTP/1.1 408 "));
+    server.handle_eof(at(1301));
+    assert_eq!(server_events(&mut server).last(), Some(&SLOW));
+
+    // An answer that was begun cannot be taken back.
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(POST, NOW);
+    server.take_body(NOW);
+    server.respond(&status(200), Body::Stream, NOW).unwrap();
+    sent(&mut server);
+    server.handle_timeout(at(200));
+    assert!(server.transmit().is_empty());
+    assert_eq!(server_events(&mut server).last(), Some(&SLOW));
+}
+
+#[test]
+fn a_stream_of_the_servers_may_be_silent() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(GET, NOW);
+    server.respond(&status(200), Body::Stream, NOW).unwrap();
+    sent(&mut server);
+    assert_eq!(server.poll_timeout(), None);
+    let mut client = Client::new(limits(), NOW);
+    client.request(&ask("GET"), Body::Empty, NOW).unwrap();
+    sent(&mut client);
+    client.handle_input(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", NOW);
+    assert_eq!(client.poll_timeout(), None);
+}
+
+#[test]
+fn a_peer_that_takes_nothing_is_given_up() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(GET, NOW);
+    server.respond(&status(200), Body::Stream, NOW).unwrap();
+    assert_eq!(server.poll_timeout(), Some(at(200)));
+    server.handle_written(1, at(100));
+    assert_eq!(server.poll_timeout(), Some(at(300)));
+    server.send(Bytes::from_static(b"more"), at(250)).unwrap();
+    assert_eq!(server.poll_timeout(), Some(at(300)), "more to take is no sign of life");
+    server.handle_timeout(at(300));
+    assert!(server.transmit().is_empty());
+    assert_eq!(server_events(&mut server).last(), Some(&SLOW));
+
+    let mut client = Client::new(limits(), NOW);
+    client.request(&ask("GET"), Body::Empty, NOW).unwrap();
+    client.handle_written(1, at(100));
+    assert_eq!(client.poll_timeout(), Some(at(300)));
+    client.handle_timeout(at(299));
+    assert!(!client.transmit().is_empty());
+    client.handle_timeout(at(300));
+    assert_eq!(client_events(&mut client).last(), Some(&ClientEvent::Closed(Closed::Fault(Fault::Slow))));
+}
+
+#[test]
+fn the_head_of_an_answer_that_dribbles_is_given_up() {
+    let mut client = Client::new(limits(), NOW);
+    client.request(&ask("GET"), Body::Empty, NOW).unwrap();
+    sent(&mut client);
+    assert_eq!(client.poll_timeout(), None, "how long an answer may take is not decided here");
+    client.handle_input(b"HTTP/1.1 100 Continue\r\n\r\n", at(500));
+    assert_eq!(client.poll_timeout(), None);
+    client.handle_input(b"HTTP", at(600));
+    client.handle_input(b"/1", at(690));
+    assert_eq!(client.poll_timeout(), Some(at(700)));
+    client.handle_timeout(at(700));
+    assert_eq!(client_events(&mut client).last(), Some(&ClientEvent::Closed(Closed::Fault(Fault::Slow))));
+    assert_eq!(client.poll_timeout(), None);
+}
+
+#[test]
+fn time_that_goes_backwards_changes_nothing() {
+    let mut server = Server::new(limits(), at(1000));
+    server.handle_input(b"G", NOW);
+    assert_eq!(server.poll_timeout(), Some(at(1100)));
+    server.handle_timeout(NOW);
+    assert_eq!(server.poll_timeout(), Some(at(1100)));
+}
