@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sanswire::error::{CloseReason, ConfigError};
 
 use crate::exit::{Ended, Exit, Status};
+use crate::http::DialFault;
 use crate::stderr::{escaped, last_lines};
 
 /// Why a connection could not be made. `Display` says what happened and what to do.
@@ -41,6 +42,8 @@ pub enum ConnectError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A server that is spoken to over HTTP cannot be reached.
+    Reach(Box<DialFault>),
     /// A limit in the configuration is out of bounds.
     Config(ConfigError),
     /// The system has no threads or descriptors left for one more connection.
@@ -73,6 +76,7 @@ impl fmt::Display for ConnectError {
                 "no connection to {} ({source}); check the address, and that the server runs",
                 escaped(address)
             ),
+            Self::Reach(fault) => write!(f, "the server cannot be reached: {fault}"),
             Self::Config(error) => write!(f, "the configuration is not usable: {error}"),
             Self::System(error) => {
                 write!(f, "the system could not provide what a connection needs ({error}); close some")
@@ -184,6 +188,7 @@ impl std::error::Error for ConnectError {
             | Self::Directory { source, .. }
             | Self::Wrap { source, .. }
             | Self::Dial { source, .. } => Some(source),
+            Self::Reach(fault) => Some(fault),
             Self::Config(error) => Some(error),
             Self::System(error) => Some(error),
             Self::Closed { .. } => None,

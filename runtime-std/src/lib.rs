@@ -78,7 +78,10 @@ pub use closer::Closer;
 pub use command::{Command, InheritEnv};
 pub use error::ConnectError;
 pub use exit::{Ended, Exit};
-pub use http::{HttpTarget, Proxy};
+pub use http::{
+    CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxy, ProxyAddress, ProxyAddressFault,
+    ProxyFault, TlsFault,
+};
 pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};

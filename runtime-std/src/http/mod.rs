@@ -8,4 +8,7 @@ mod target;
 pub(crate) use dial::Dialer;
 pub(crate) use net::Net;
 
+pub use dial::{
+    CertificateFault, DialFault, DialStep, PemFault, ProxyAddress, ProxyAddressFault, ProxyFault, TlsFault,
+};
 pub use target::{HttpTarget, Proxy};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::http::ProxyAddress;
 use sanswire::http::client::{Kind, Target};
 use sanswire::http::{FieldFault, Url, UrlFault};
 
@@ -17,14 +18,16 @@ pub struct HttpTarget {
     pub client_certificate: Option<(PathBuf, PathBuf)>,
     /// By which proxy.
     pub proxy: Proxy,
-    /// Connect to addresses of the public network only, redirect hops included, and by no proxy: for servers whose
-    /// address came from strangers. Off by default.
+    /// Connect to addresses of the public network only, redirect hops included, and by no proxy, which would look them
+    /// up itself: for servers whose address came from strangers. Off by default.
     pub public_only: bool,
     /// Connections that may be open at once, streams included.
     pub max_connections: usize,
 }
 
 /// By which proxy a server is reached.
+///
+/// What runs on this computer is reached without one, unless [`At`](Self::At) says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proxy {
     /// What `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say, in either case.
@@ -32,8 +35,8 @@ pub enum Proxy {
     Environment,
     /// None.
     Direct,
-    /// This one.
-    At(Url),
+    /// This one, always.
+    At(ProxyAddress),
 }
 
 impl HttpTarget {

@@ -2,6 +2,9 @@
 
 use std::io;
 
+use crate::http::dial::fault::TlsFault;
+#[cfg(feature = "tls")]
+use crate::http::dial::tls::Session;
 use crate::os::{Conn, Got, Want};
 
 /// A connected stream. Never blocks.
@@ -11,54 +14,107 @@ use crate::os::{Conn, Got, Want};
 /// [`holds_input`](Self::holds_input).
 #[derive(Debug)]
 pub(crate) struct Wire {
-    conn: Conn,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Plain(Conn),
+    #[cfg(feature = "tls")]
+    Tls(Box<Session>),
 }
 
 impl Wire {
     pub(crate) const fn plain(conn: Conn) -> Self {
-        Self { conn }
+        Self { way: Way::Plain(conn) }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn tls(session: Session) -> Self {
+        Self { way: Way::Tls(Box::new(session)) }
     }
 
     /// The socket, to be polled.
-    pub(crate) const fn conn(&self) -> &Conn {
-        &self.conn
+    pub(crate) fn conn(&self) -> &Conn {
+        match &self.way {
+            Way::Plain(conn) => conn,
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.below().conn(),
+        }
     }
 
     /// Appends one read to `buffer`, within its spare room. A fault is an end; see [`is_cut`](Self::is_cut).
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Got {
-        self.conn.read(buffer)
+        match &mut self.way {
+            Way::Plain(conn) => conn.read(buffer),
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.read(buffer),
+        }
     }
 
     /// Whether the end came, but not as the peer's own word (TLS has one): then nothing may be taken as whole that
     /// only the end of the stream bounds.
-    pub(crate) const fn is_cut(&self) -> bool {
-        false
+    pub(crate) fn is_cut(&self) -> bool {
+        match &self.way {
+            Way::Plain(_) => false,
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.is_cut(),
+        }
+    }
+
+    /// What TLS found wrong after its negotiation, once: the server wants a certificate of ours, for example.
+    pub(crate) fn take_fault(&mut self) -> Option<TlsFault> {
+        match &mut self.way {
+            Way::Plain(_) => None,
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.take_fault(),
+        }
     }
 
     /// Takes what fits now; `WouldBlock`: nothing does. What was taken is on its way, though it may be held here until
     /// there is room.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.conn.write(bytes)
+        match &mut self.way {
+            Way::Plain(conn) => conn.write(bytes),
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.write(bytes),
+        }
     }
 
     /// Writes what is held here, as far as there is room.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        match &mut self.way {
+            Way::Plain(_) => Ok(()),
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.flush(),
+        }
     }
 
     /// What to poll the socket for, for whom wants that of the stream.
-    pub(crate) const fn wants(&self, want: Want) -> Want {
-        want
+    pub(crate) fn wants(&self, want: Want) -> Want {
+        match &self.way {
+            Way::Plain(_) => want,
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.wants(want),
+        }
     }
 
     /// Whether a read brings something though the socket is not readable.
-    pub(crate) const fn holds_input(&self) -> bool {
-        false
+    pub(crate) fn holds_input(&self) -> bool {
+        match &self.way {
+            Way::Plain(_) => false,
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.holds_input(),
+        }
     }
 
     /// Ends the connection in both directions, after a word to the peer where there is one to say (TLS). Ends the
     /// polls of others on it too.
     pub(crate) fn shutdown(&mut self) {
-        self.conn.shutdown();
+        match &mut self.way {
+            Way::Plain(conn) => conn.shutdown(),
+            #[cfg(feature = "tls")]
+            Way::Tls(session) => session.shutdown(),
+        }
     }
 }

@@ -170,6 +170,9 @@ impl Net {
             return false;
         }
         let got = line.read(now);
+        if let Some(fault) = line.wire.take_fault() {
+            self.fault = Some(DialFault::Tls(fault));
+        }
         self.pump(shared, number, now);
         matches!(got, Got::Bytes { full: true, .. })
     }

@@ -1,0 +1,74 @@
+//! TLS: what is trusted and shown, the negotiation, and the stream after it.
+
+mod config;
+mod fault;
+mod session;
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::http::dial::bound::Bound;
+use crate::http::dial::fault::{DialFault, DialStep, TlsFault};
+use crate::http::dial::line::Line;
+
+pub(super) use config::Trust;
+pub(super) use session::Session;
+
+/// A line under TLS.
+#[derive(Debug)]
+pub(super) struct Handshake<'a> {
+    tls: ClientConnection,
+    below: Line<'a>,
+    /// Whether there is a certificate of ours to be shown.
+    shown: bool,
+}
+
+/// Negotiates TLS with `host` at the other end of `line`.
+pub(super) fn negotiate<'a>(
+    mut line: Line<'a>,
+    host: &str,
+    config: &Arc<ClientConfig>,
+    bound: &Bound<'_>,
+) -> Result<Line<'a>, DialFault> {
+    let name = ServerName::try_from(host.strip_suffix('.').unwrap_or(host).to_owned())
+        .map_err(|_| DialFault::Tls(TlsFault::Host))?;
+    let shown = config.client_auth_cert_resolver.has_certs();
+    let judge = |error: &rustls::Error| DialFault::Tls(fault::judge(error, shown));
+    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|error| judge(&error))?;
+    while tls.is_handshaking() || tls.wants_write() {
+        tls.complete_io(&mut line).map_err(|error| match fault::of_tls(&error) {
+            Some(error) => judge(error),
+            None => bound.broken(DialStep::Tls, error),
+        })?;
+    }
+    Ok(Line::Tls(Box::new(Handshake { tls, below: line, shown })))
+}
+
+impl Handshake<'_> {
+    pub(super) fn into_session(self) -> io::Result<Session> {
+        Ok(Session::new(self.tls, self.below.into_wire()?, self.shown))
+    }
+}
+
+impl Read for Handshake<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match rustls::Stream::new(&mut self.tls, &mut self.below).read(room) {
+            // Without TLS' own word for the end: nobody here waits for anything that could be cut short by that.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(0),
+            got => got,
+        }
+    }
+}
+
+impl Write for Handshake<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        rustls::Stream::new(&mut self.tls, &mut self.below).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        rustls::Stream::new(&mut self.tls, &mut self.below).flush()
+    }
+}
