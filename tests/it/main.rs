@@ -20,6 +20,7 @@ mod host_fleet;
 mod host_opening;
 mod host_reconnect;
 mod host_refresh;
+mod http_endpoint;
 mod ids;
 mod input_rounds;
 mod limits;

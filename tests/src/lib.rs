@@ -28,3 +28,4 @@ pub mod seed;
 pub mod served;
 pub mod served_app;
 pub mod watch;
+pub mod web;

@@ -16,6 +16,7 @@ use crate::server::catalog::ListKind;
 use crate::server::config::UnknownTool;
 use crate::server::dispatch::{Asked, bounded, text};
 use crate::server::event::{Context, Event, InputRound, Notice, Principal, RequestHandle, Who};
+use crate::server::head::Head;
 use crate::server::log;
 use crate::server::params::{Params, Places};
 use crate::server::plain::text_result;
@@ -61,7 +62,7 @@ struct Checked {
 
 impl Session {
     /// Enters a request that only the application can answer in the table, and reports it; or refuses it.
-    pub(super) fn admit(&mut self, asked: Asked, places: &Places, asker: Asker) {
+    pub(super) fn admit(&mut self, head: Option<&dyn Head>, asked: Asked, places: &Places, asker: Asker) {
         let params = Params::new(&asked.params, places);
         let revision = match asker {
             Asker::Session(revision) | Asker::Own { revision, .. } => revision,
@@ -75,6 +76,12 @@ impl Session {
             }
             Err(Refusal::NoTool(name)) => return self.no_tool(&asked, revision, &name),
         };
+        if let Some(head) = head.filter(|_| modern && asked.method == Method::ToolsCall)
+            && let Some(tool) = params.name().and_then(JsonRef::str)
+            && let Some(differing) = head.differs_in_arguments(tool, params.arguments())
+        {
+            return self.refuse_head(&asked, differing);
+        }
         let round = match if modern { input_round(&asked, &params) } else { Ok(None) } {
             Ok(round) => round,
             Err(message) => return self.refuse(&asked, codes::INVALID_PARAMS, message, None),

@@ -162,6 +162,11 @@ impl Catalog {
         self.list(kind).items.is_empty()
     }
 
+    /// The tools, by name.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&str, &RawJson)> {
+        self.tools.items.iter().map(|tool| (tool.key.as_str(), &tool.raw))
+    }
+
     pub(super) const fn list(&self, kind: ListKind) -> &List {
         match kind {
             ListKind::Tools => &self.tools,

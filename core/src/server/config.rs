@@ -13,6 +13,7 @@ use crate::mcp::types::lifecycle::{CacheHint, Implementation};
 use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Era, Revision};
 use crate::server::event::Principal;
+use crate::server::subscription::MAX_WATCHED;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl Config {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         self.limits.check()?;
         let within = |field, min: u64, max: u64, got: u64| {
             if (min..=max).contains(&got) { Ok(()) } else { Err(ConfigError { field, min, max, got }) }
@@ -76,7 +77,12 @@ impl Config {
         within("revisions", 1, 64, self.revisions.len() as u64)?;
         within("page_size", 1, 1 << 20, self.page_size as u64)?;
         within("max_junk_lines", 1, 1 << 20, u64::from(self.limits.max_junk_lines))?;
-        within("max_resource_subscriptions", 0, 1 << 16, self.limits.max_resource_subscriptions as u64)?;
+        within(
+            "max_resource_subscriptions",
+            0,
+            MAX_WATCHED as u64,
+            self.limits.max_resource_subscriptions as u64,
+        )?;
         for (field, value) in [
             ("drain", self.limits.drain),
             ("close_flush", self.limits.close_flush),
@@ -94,11 +100,11 @@ impl Config {
     }
 
     /// The newest revision of an era that is served.
-    pub(super) fn newest(&self, era: Era) -> Option<Revision> {
+    pub(crate) fn newest(&self, era: Era) -> Option<Revision> {
         self.revisions.iter().copied().filter(|revision| revision.era() == era).max()
     }
 
-    pub(super) fn serves(&self, revision: Revision) -> bool {
+    pub(crate) fn serves(&self, revision: Revision) -> bool {
         self.revisions.contains(&revision)
     }
 }

@@ -17,13 +17,12 @@ use bytes::Bytes;
 use crate::error::Violation;
 use crate::exchange::{ExchangeHandle, HeadFacts, Origin};
 use crate::frame::Frame;
-use crate::jsonrpc::{
-    self, Fault, FaultKind, JsonRef, Kind, Message, MethodText, PlainRequest, RawJson, RequestId,
-    plain_request,
-};
+use crate::jsonrpc::{self, Fault, FaultKind, JsonRef, Kind, Message, RawJson, RequestId};
 use crate::mcp::{Era, Method, Revision, codes};
 use crate::server::calls::Asker;
 use crate::server::event::{CloseReason, Event, Principal};
+use crate::server::head::Head;
+use crate::server::incoming::{Read, first_byte, named, read};
 use crate::server::params::{Params, Places};
 use crate::server::requests::Open;
 use crate::server::session::{Phase, Session, error_message};
@@ -64,34 +63,56 @@ impl Session {
         if from == Origin::Stream {
             self.heard(now);
         }
+        let facts = facts.as_ref().map(|facts| facts as &dyn Head);
         match frame {
             Frame::Message(bytes) => {
                 if first_byte(&bytes) == Some(b'[') && self.takes_batches(&principal) {
                     return self.batch(from, &principal, bytes, now);
                 }
                 let mut places = Places::default();
-                let depth = self.config.limits.max_json_depth;
-                if let Some(PlainRequest { id, method, params }) = plain_request(&bytes, depth, &mut places)
-                    && let Some(method) = Method::known(method)
-                {
-                    self.junk_in_row = 0;
-                    let id = RequestId::from(id);
-                    let params = params.raw(bytes);
-                    return self.request(
-                        facts.as_ref(),
-                        Asked { from, principal, id, method, params },
-                        &places,
-                    );
-                }
-                places = Places::default();
-                match jsonrpc::parse_noting(bytes, depth, &mut places) {
-                    Ok(message) => self.message(from, facts.as_ref(), principal, message, Some(&places), now),
-                    Err(fault) => self.fault(from, &principal, fault),
-                }
+                let read = read(bytes, self.config.limits.max_json_depth, &mut places);
+                self.take(from, facts, principal, read, &places, now);
             }
             Frame::TooLong { id, has_method, len } => {
                 self.too_long(from, &principal, id, has_method, len);
             }
+        }
+    }
+
+    /// What [`handle_message`](Self::handle_message) does with a message that was read, for a link that looks into it
+    /// first. `places` are those of its parameters.
+    pub(crate) fn handle_read(
+        &mut self,
+        from: Origin,
+        head: Option<&dyn Head>,
+        principal: Principal,
+        read: Read,
+        places: &Places,
+        now: Instant,
+    ) {
+        let now = self.clock.advance(now);
+        if !matches!(self.phase, Phase::Closed(_)) {
+            self.take(from, head, principal, read, places, now);
+        }
+    }
+
+    #[inline]
+    fn take(
+        &mut self,
+        from: Origin,
+        head: Option<&dyn Head>,
+        principal: Principal,
+        read: Read,
+        places: &Places,
+        now: Instant,
+    ) {
+        match read {
+            Read::Request { id, method, params } => {
+                self.junk_in_row = 0;
+                self.request(head, Asked { from, principal, id, method, params }, places);
+            }
+            Read::Message(message) => self.message(from, principal, message, now),
+            Read::Fault(fault) => self.fault(from, &principal, fault),
         }
     }
 
@@ -122,35 +143,22 @@ impl Session {
                 break;
             }
             match element {
-                Ok(message) => self.message(from, None, principal.clone(), message, None, now),
+                Ok(message) => self.message(from, principal.clone(), message, now),
                 Err(fault) => self.fault(from, principal, fault),
             }
         }
         self.end_batch(from);
     }
 
-    fn message(
-        &mut self,
-        from: Origin,
-        facts: Option<&HeadFacts>,
-        principal: Principal,
-        message: Message,
-        places: Option<&Places>,
-        now: Instant,
-    ) {
+    /// A message that is no request, or one of a batch.
+    fn message(&mut self, from: Origin, principal: Principal, message: Message, now: Instant) {
         self.junk_in_row = 0;
         match message {
             Message::Request { id, method, params } => {
                 let method = named(&method);
                 let params = params.unwrap_or_else(RawJson::empty_object);
-                let asked = Asked { from, principal, id, method, params };
-                match places {
-                    Some(places) => self.request(facts, asked, places),
-                    None => {
-                        let places = Places::of(&asked.params);
-                        self.request(facts, asked, &places);
-                    }
-                }
+                let places = Places::of(&params);
+                self.request(None, Asked { from, principal, id, method, params }, &places);
             }
             Message::Notification { method, params } => {
                 let method = named(&method);
@@ -172,7 +180,7 @@ impl Session {
         }
     }
 
-    fn request(&mut self, facts: Option<&HeadFacts>, asked: Asked, places: &Places) {
+    fn request(&mut self, head: Option<&dyn Head>, asked: Asked, places: &Places) {
         if matches!(self.phase, Phase::Draining(..)) {
             return self.refuse(&asked, codes::INTERNAL_ERROR, "the server is shutting down", None);
         }
@@ -183,18 +191,24 @@ impl Session {
             self.refuse(&asked, codes::INVALID_REQUEST, "a request with this id is open already", None);
             return self.violation(Violation::DuplicateId { id: asked.id });
         }
-        if let Some(asker) = self.judge(facts, &asked, &Params::new(&asked.params, places)) {
-            self.admit(asked, places, asker);
+        if let Some(asker) = self.judge(head, &asked, &Params::new(&asked.params, places)) {
+            self.admit(head, asked, places, asker);
         }
     }
 
     /// Answers a request, or says who asks, if it is for the application to answer.
-    fn judge(&mut self, facts: Option<&HeadFacts>, asked: &Asked, params: &Params<'_>) -> Option<Asker> {
-        if let Some(version) = params.meta_version() {
-            return self.modern(facts, asked, params, version);
+    fn judge(&mut self, head: Option<&dyn Head>, asked: &Asked, params: &Params<'_>) -> Option<Asker> {
+        let version = params.meta_version();
+        let only_modern = || self.config.newest(Era::Legacy).is_none();
+        let modern = version.is_some() || head.is_some_and(|head| head.is_modern() || only_modern());
+        if modern && let Some(lacking) = head.and_then(|head| head.lacks(&asked.method)) {
+            self.refuse_head(asked, lacking);
+            return None;
         }
-        let header = facts.and_then(|facts| facts.revision).map(Revision::era);
-        if header == Some(Era::Modern) {
+        if let Some(version) = version {
+            return self.modern(head, asked, params, version);
+        }
+        if modern {
             self.refuse_missing_meta(asked);
             return None;
         }
@@ -219,8 +233,10 @@ impl Session {
     }
 
     fn is_open(&self, from: Origin, id: &RequestId) -> bool {
-        self.requests.find(from, id).is_some()
-            || self.listens.iter().any(|listen| listen.origin == from && listen.id == *id)
+        // On an exchange of its own a request is alone, unless it is one of a batch.
+        let alone = from != Origin::Stream && self.in_batch.is_none();
+        let listens = || self.listens.iter().any(|listen| listen.origin == from && listen.id == *id);
+        self.requests.find(from, id).is_some() || !alone && listens()
     }
 
     /// `subscriptions/listen` and `notifications/cancelled` aside, a client tells little.
@@ -283,10 +299,9 @@ impl Session {
     pub fn handle_abort(&mut self, exchange: ExchangeHandle, now: Instant) {
         let now = self.clock.advance(now);
         let origin = Origin::Exchange(exchange);
-        for handle in self.requests.handles_on(origin) {
-            if self.requests.get(handle).is_some_and(|open| open.revision.era() == Era::Modern) {
-                self.cancelled(handle, None, now);
-            }
+        let modern = |open: &Open| open.revision.era() == Era::Modern;
+        while let Some(handle) = self.requests.find_on(origin, modern) {
+            self.cancelled(handle, None, now);
         }
         while self.unlisten(|listen| listen.origin == origin).is_some() {}
     }
@@ -294,7 +309,7 @@ impl Session {
     /// A line that is no message. A request's sender is told, a notification's is not; an answer ends what it
     /// answers.
     fn fault(&mut self, from: Origin, principal: &Principal, fault: Fault) {
-        self.junk_in_row += 1;
+        self.junk_in_row = self.junk_in_row.saturating_add(1);
         let id = fault.id.clone();
         let answers = matches!(
             fault.kind,
@@ -325,7 +340,7 @@ impl Session {
         }
         let batch = fault.kind == FaultKind::Batch;
         let violation = if batch { Violation::Batch } else { Violation::Malformed(fault) };
-        if self.junk_in_row > self.config.limits.max_junk_lines {
+        if !self.shared && self.junk_in_row > self.config.limits.max_junk_lines {
             return self.finish(CloseReason::Protocol(violation));
         }
         self.violation(violation);
@@ -381,17 +396,6 @@ impl Session {
         self.stats.answered += 1;
         self.answer(asked.from, message, 200);
     }
-}
-
-/// The first byte behind a byte order mark and white space.
-fn first_byte(frame: &Bytes) -> Option<u8> {
-    let text = frame.strip_prefix(b"\xef\xbb\xbf").unwrap_or(frame);
-    text.iter().find(|byte| !byte.is_ascii_whitespace()).copied()
-}
-
-/// The method of that name; no name that is known is as long as what is cut.
-fn named(method: &MethodText) -> Method {
-    Method::known(method.as_bytes()).unwrap_or_else(|| Method::Other(cut(method.as_str()).into()))
 }
 
 /// What is for people to read: 256 bytes are enough.

@@ -1,6 +1,8 @@
 //! Requests that stand alone (2026-07-28): each brings its version, capabilities and identity along.
 
-use crate::exchange::HeadFacts;
+use alloc::format;
+use alloc::string::String;
+
 use crate::jsonrpc::{JsonRef, Kind, RawJson};
 use crate::mcp::legality::{self, Sender};
 use crate::mcp::types::lifecycle::ClientCapabilities;
@@ -10,6 +12,7 @@ use crate::server::calls::Asker;
 use crate::server::catalog::ListKind;
 use crate::server::dispatch::{Asked, text};
 use crate::server::event::Who;
+use crate::server::head::Head;
 use crate::server::params::Params;
 use crate::server::session::Session;
 
@@ -20,7 +23,7 @@ impl Session {
     /// Spec: MCP 2026-07-28 basic, "Request metadata"; basic/versioning.
     pub(super) fn modern(
         &mut self,
-        facts: Option<&HeadFacts>,
+        head: Option<&dyn Head>,
         asked: &Asked,
         params: &Params<'_>,
         version: JsonRef<'_>,
@@ -31,13 +34,16 @@ impl Session {
             self.refuse_with(asked, codes::INVALID_PARAMS, message, None, 400);
             return None;
         };
-        if let Some(facts) = facts
-            && (facts.revision.is_some_and(|revision| !version.eq_str(revision.as_str()))
-                || facts.method.as_ref().is_some_and(|method| *method != asked.method))
-        {
-            let message = "the head of the message says something else than its body";
-            self.refuse_with(asked, codes::HEADER_MISMATCH, message, None, 400);
-            return None;
+        if let Some(head) = head {
+            let name = match asked.method {
+                Method::ToolsCall | Method::PromptsGet => params.name(),
+                Method::ResourcesRead => params.uri(),
+                _ => None,
+            };
+            if let Some(differing) = head.differs(version, &asked.method, name.and_then(JsonRef::str)) {
+                self.refuse_head(asked, differing);
+                return None;
+            }
         }
         let served =
             |revision: &&Revision| revision.era() == Era::Modern && version.eq_str(revision.as_str());
@@ -76,6 +82,28 @@ impl Session {
             }
         }
         None
+    }
+
+    /// The head lacks something, or says something else than the body.
+    ///
+    /// Spec: MCP 2026-07-28 basic/transports, "Server Validation".
+    pub(super) fn refuse_head(&mut self, asked: &Asked, why: &str) {
+        let data = RawJson::object(|w| {
+            let versions = self.config.revisions.iter().rev().map(|revision| revision.as_str());
+            w.array_of_strings("supported", versions);
+        });
+        // Clients that open like this can only show the text.
+        let versions = if asked.method == Method::Initialize { self.versions() } else { String::new() };
+        let message = format!("{why}{versions}");
+        self.refuse_with(asked, codes::HEADER_MISMATCH, &message, Some(&data), 400);
+    }
+
+    fn versions(&self) -> String {
+        self.config
+            .revisions
+            .iter()
+            .rev()
+            .fold(String::from("; this server speaks"), |text, revision| text + " " + revision.as_str())
     }
 
     /// `server/discover`.

@@ -5,7 +5,7 @@ use crate::mcp::meta;
 
 /// Where members of `params` stand in their frame. Of members that stand twice the first counts.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     has_meta: bool,
     meta: Meta,
     name: Span,
@@ -36,6 +36,11 @@ impl Places {
         let mut places = Self::default();
         take_notes(params, &mut places);
         places
+    }
+
+    /// Whether a request with these parameters stands alone: it says which revision it is made in.
+    pub(crate) fn has_version(&self, params: &RawJson) -> bool {
+        Params::new(params, self).meta_version().is_some()
     }
 }
 

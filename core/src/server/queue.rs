@@ -63,7 +63,7 @@ impl Events {
 }
 
 /// Bytes of the client's that an event keeps alive.
-fn held(event: &Event) -> usize {
+pub(crate) fn held(event: &Event) -> usize {
     let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::retained_len);
     match event {
         // All views in a context share the frame of the parameters; what is copied out of it is small, but for

@@ -174,9 +174,18 @@ impl Requests {
         self.order.iter().filter_map(|(handle, place)| Some((*handle, self.places.get(*place)?.as_ref()?)))
     }
 
+    /// An open request of this stream that is the right one; the oldest, where all share the stream.
+    pub(super) fn find_on(&self, origin: Origin, is_it: impl Fn(&Open) -> bool) -> Option<u64> {
+        let is_it = |open: &Open| open.origin == origin && is_it(open);
+        match by_origin(origin) {
+            Some(hash) => self.index.find(hash, |handle| self.get(handle).is_some_and(&is_it)),
+            None => self.iter().find(|(_, open)| is_it(open)).map(|(handle, _)| handle),
+        }
+    }
+
     /// Whether a request of this stream is open.
     pub(super) fn any_on(&self, origin: Origin) -> bool {
-        self.iter().any(|(_, open)| open.origin == origin)
+        self.find_on(origin, |_| true).is_some()
     }
 
     /// How many keep an address.
@@ -196,22 +205,31 @@ impl Requests {
     pub(super) fn handles(&self) -> Vec<u64> {
         self.iter().map(|(handle, _)| handle).collect()
     }
+}
 
-    /// The handles of what is open on one stream.
-    pub(super) fn handles_on(&self, origin: Origin) -> Vec<u64> {
-        self.iter().filter(|(_, open)| open.origin == origin).map(|(handle, _)| handle).collect()
+/// The hash of all that comes on an exchange of its own: one request, or those of a batch. On a shared stream there are
+/// too many to look through.
+fn by_origin(origin: Origin) -> Option<u64> {
+    match origin {
+        Origin::Exchange(exchange) => Some(step(step(START, 3), exchange.number())),
+        Origin::Stream | Origin::Push => None,
     }
 }
 
-/// FNV-1a, a word at a time. Ids that count up get places beside each other, none twice.
+const START: u64 = 0xcbf2_9ce4_8422_2325;
+
+const fn step(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+/// FNV-1a, a word at a time. Ids that count up get places beside each other, none twice, and so do exchanges.
 fn hash(origin: Origin, id: &RequestId) -> u64 {
-    let step = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(0x0000_0100_0000_01b3);
     let from = match origin {
         Origin::Stream => 1,
         Origin::Push => 2,
-        Origin::Exchange(exchange) => step(3, exchange.number()),
+        Origin::Exchange(_) => return by_origin(origin).unwrap_or_default(),
     };
-    let start = step(0xcbf2_9ce4_8422_2325, from);
+    let start = step(START, from);
     match (id.as_i64(), id.as_str()) {
         (Some(number), _) => step(start, number.cast_unsigned()),
         (None, Some(text)) => text.bytes().fold(start, |hash, byte| step(hash, u64::from(byte))),
@@ -286,7 +304,11 @@ mod tests {
                 prop_assert_eq!(table.handles(), model.iter().map(|(handle, ..)| *handle).collect::<Vec<_>>());
                 let here: Vec<u64> = model.iter().filter(|(_, o, _)| *o == from).map(|(handle, ..)| *handle).collect();
                 prop_assert_eq!(table.any_on(from), !here.is_empty());
-                prop_assert_eq!(table.handles_on(from), here);
+                for handle in here {
+                    let id = table.get(handle).map(|open| open.id.clone());
+                    let found = table.find_on(from, |open| Some(&open.id) == id.as_ref());
+                    prop_assert_eq!(found, Some(handle));
+                }
                 prop_assert!(table.order.len() <= 16 + 2 * table.len(), "gaps are given up");
                 prop_assert_eq!(table.places.len(), table.len() + table.free.len());
             }

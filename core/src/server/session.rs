@@ -8,6 +8,7 @@ use core::time::Duration;
 use crate::error::{ApiError, ConfigError, Violation};
 use crate::exchange::Origin;
 use crate::jsonrpc::{JsonRef, RawJson, RequestId, finish_line, write_error};
+use crate::mcp::Revision;
 use crate::server::catalog::{Catalog, ListKind};
 use crate::server::config::Config;
 use crate::server::cursor::Cursors;
@@ -28,7 +29,7 @@ use crate::time::{Instant, Monotonic, earliest};
 /// [`Effect`]s. All that is kept is bounded by [`Limits`](crate::limits::Limits).
 #[derive(Debug)]
 pub struct Session {
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) clock: Monotonic,
     pub(super) phase: Phase,
@@ -49,6 +50,8 @@ pub struct Session {
     pub(super) in_batch: Option<Origin>,
     /// Nothing more comes from the client, however the session came to its end.
     pub(super) input_ended: bool,
+    /// All kinds of clients send their requests here, each by itself: none of them can end it for the others.
+    pub(super) shared: bool,
     pub(super) out: Outlet,
 }
 
@@ -70,7 +73,12 @@ impl Session {
     /// A setting is out of bounds; the error names it and its bounds.
     pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::of(Arc::new(config), seed, now))
+    }
+
+    /// A session whose configuration was checked.
+    pub(crate) fn of(config: Arc<Config>, seed: [u8; 32], now: Instant) -> Self {
+        Self {
             replies: Replies::new(&config),
             cursors: Cursors::new(config.cursor_key.unwrap_or(seed)),
             violations_left: config.limits.violation_budget,
@@ -89,13 +97,27 @@ impl Session {
             last_client: None,
             in_batch: None,
             input_ended: false,
+            shared: false,
             out: Outlet::default(),
-        })
+        }
+    }
+
+    /// Requests of all clients come here from now on, each on an exchange of its own and by itself: so many of them, and
+    /// so many subscriptions. No one of them can end the session.
+    pub(crate) fn share(&mut self, max_in_flight: usize, max_subscriptions: usize) {
+        let limits = &mut Arc::make_mut(&mut self.config).limits;
+        (limits.max_in_flight, limits.max_subscriptions) = (max_in_flight, max_subscriptions);
+        self.shared = true;
+    }
+
+    /// Where a request came from, and its revision.
+    pub(crate) fn origin_of(&self, request: RequestHandle) -> Option<(Origin, Revision)> {
+        self.requests.get(request.0).map(|open| (open.origin, open.revision))
     }
 
     /// The configuration.
     #[must_use]
-    pub const fn config(&self) -> &Config {
+    pub fn config(&self) -> &Config {
         &self.config
     }
 
@@ -180,6 +202,12 @@ impl Session {
     pub fn shutdown(&mut self, drain: Duration, now: Instant) {
         let now = self.clock.advance(now);
         self.drain(drain, CloseReason::Local, now);
+    }
+
+    /// The client ended its session: what is open is cancelled.
+    pub(crate) fn end_by_client(&mut self, now: Instant) {
+        self.clock.advance(now);
+        self.finish(CloseReason::Eof);
     }
 
     /// The client sends nothing more: what was admitted may finish within
@@ -361,6 +389,9 @@ impl Session {
 
     pub(super) fn violation(&mut self, violation: Violation) {
         self.stats.violations += 1;
+        if self.shared {
+            return self.events.push(Event::Violation(violation));
+        }
         if self.violations_left == 0 {
             self.finish(CloseReason::Protocol(violation));
             return;
@@ -379,7 +410,7 @@ impl Session {
 }
 
 /// An error, as a message.
-pub(super) fn error_message(
+pub(crate) fn error_message(
     id: Option<&RequestId>,
     code: i64,
     message: &str,

@@ -157,7 +157,7 @@ impl fmt::Debug for Seal {
 /// HMAC-SHA-256 of the joined parts.
 ///
 /// Spec: RFC 2104.
-pub(super) fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let pad = |with: u8| {
         let mut block = [with; 64];
         for (byte, key) in block.iter_mut().zip(key) {
@@ -177,14 +177,14 @@ pub(super) fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// Takes as long whatever differs.
-fn same(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     let differs = one.iter().zip(other).fold(0, |differs, (one, other)| differs | (one ^ other));
     one.len() == other.len() && core::hint::black_box(differs) == 0
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let word =
@@ -198,7 +198,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// Only what [`base64`] writes: one text for one value.
-fn from_base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
     for chunk in text.as_bytes().chunks(4) {
         let mut word = 0u32;

@@ -22,6 +22,11 @@ use crate::time::Instant;
 /// The longest address that can be watched.
 pub(super) const MAX_URI_BYTES: usize = 4096;
 
+/// Where all clients share a session they may watch as many addresses as so many clients with one of their own.
+const SHARES: usize = 64;
+/// And no more than this.
+pub(crate) const MAX_WATCHED: usize = 1 << 16;
+
 /// A `subscriptions/listen` that is open.
 #[derive(Debug)]
 pub(super) struct Listen {
@@ -180,12 +185,20 @@ impl Session {
         self.legacy.as_ref().map_or(0, |legacy| legacy.watched.len()) + listens.sum::<usize>()
     }
 
+    /// How many more addresses one more subscription may watch. Where all clients share a session none of them gets all
+    /// that there is.
+    fn room_for_watched(&self) -> usize {
+        let each = self.config.limits.max_resource_subscriptions;
+        let all = if self.shared { each.saturating_mul(SHARES).min(MAX_WATCHED) } else { each };
+        all.saturating_sub(self.watched()).min(each)
+    }
+
     /// `subscriptions/listen`: agrees to what is offered, and says so before anything else.
     pub(super) fn listen(&mut self, asked: &Asked, revision: Revision) {
         let params = asked.params.view();
         // What is not watched is not copied: small addresses are many times longer as texts of their own.
         let offered = self.config.capabilities.subscribe && self.has_resources();
-        let most = self.config.limits.max_resource_subscriptions.saturating_sub(self.watched());
+        let most = self.room_for_watched();
         let room = if offered { most } else { 0 };
         let mut seen = BTreeSet::new();
         let wanted = SubscriptionFilter::read_where(params, |uri| {

@@ -6,13 +6,20 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use crate::server::{Config, Principal};
+use sha2::{Digest, Sha256};
+
+use crate::error::ConfigError;
+use crate::http::endpoint::names;
+use crate::limits::MAX_READ_BYTES;
+use crate::mcp::{Era, Revision};
+use crate::server::{Config, MAX_WATCHED, Principal};
 
 /// How an endpoint is set up.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointConfig {
-    /// What is served.
+    /// What is served. Its [`Limits`](crate::limits::Limits) are those of one legacy session, and those of a message; the
+    /// requests of 2026-07-28 are bounded by what stands here.
     pub server: Config,
     /// Where: the path of the one endpoint. Others are not found (404).
     pub path: String,
@@ -22,14 +29,41 @@ pub struct EndpointConfig {
     pub origins: Names,
     /// Who may come. Empty: anybody, anonymously.
     pub tokens: Vec<Token>,
-    /// Legacy sessions that may be open at once; past that the one that was silent for the longest goes.
+    /// What an answer looks like.
+    pub replies: ReplyShape,
+    /// Legacy sessions that may be open at once. Past that the one that was idle for the longest goes; none idle: 503.
     pub max_sessions: usize,
     /// How long a legacy session without an open request or stream lasts.
     pub session_idle: Duration,
-    /// After so long a silence on a stream a comment is sent.
+    /// After so long a silence on a stream a comment is sent. A request that was not answered for so long is answered by
+    /// a stream, where the client takes one.
     pub keep_alive: Duration,
-    /// Exchanges that may be open at once; past that 503.
+    /// Exchanges that may be open at once, and requests whose client is away; past that 503.
     pub max_exchanges: usize,
+    /// Streams that may be open for notices alone (`subscriptions/listen`, GET); past that they are refused.
+    pub max_streams: usize,
+    /// Bytes of bodies and heads that are being read, all together; past that 503.
+    pub max_body_bytes: usize,
+    /// Bytes that wait to be written on one exchange before it takes no more notices.
+    pub max_stream_bytes: usize,
+    /// Bytes that wait to be written, all together. Past that whoever takes its answer the slowest is cut off.
+    pub max_outbound_bytes: usize,
+    /// Bytes of messages that a legacy session keeps for a client that comes back for them. 0: events have no ids, and
+    /// nothing can be resumed.
+    pub max_replay_bytes: usize,
+    /// What a client whose stream is closed before its answer is told to wait for before it comes back.
+    pub retry: Duration,
+}
+
+/// What an answer looks like, where the client leaves the choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplyShape {
+    /// JSON, if nothing was sent before it; else a stream of events.
+    #[default]
+    Json,
+    /// Always a stream of events. In sessions of 2025-03-26 and later each answer can be resumed then.
+    Stream,
 }
 
 impl EndpointConfig {
@@ -42,11 +76,84 @@ impl EndpointConfig {
             hosts: Names::Loopback,
             origins: Names::Loopback,
             tokens: Vec::new(),
+            replies: ReplyShape::Json,
             max_sessions: 1024,
             session_idle: Duration::from_secs(30 * 60),
             keep_alive: Duration::from_secs(15),
             max_exchanges: 16 * 1024,
+            max_streams: 4096,
+            max_body_bytes: 256 * 1024 * 1024,
+            max_stream_bytes: 1024 * 1024,
+            max_outbound_bytes: 256 * 1024 * 1024,
+            max_replay_bytes: 1024 * 1024,
+            retry: Duration::from_secs(1),
         }
+    }
+
+    /// Whether every setting is within its bounds.
+    ///
+    /// # Errors
+    /// The first that is not, and its bounds.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.server.check()?;
+        let within = |field, min: u64, max: u64, got: u64| {
+            if (min..=max).contains(&got) { Ok(()) } else { Err(ConfigError { field, min, max, got }) }
+        };
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let most = u64::from(u32::MAX);
+        let one_message = self.server.limits.max_message_bytes as u64;
+        within("path (which begins with a slash)", 1, 1, u64::from(names::is_path(&self.path)))?;
+        within("hosts (names, with or without a port)", 1, 1, u64::from(self.hosts.all(names::is_host)))?;
+        within("origins (with their scheme)", 1, 1, u64::from(self.origins.all(names::is_origin)))?;
+        let empty = Token::new(Principal::anonymous(), "");
+        let tokens = self.tokens.iter().all(|token| token.hash != empty.hash);
+        within("tokens (none of them empty)", 1, 1, u64::from(tokens))?;
+        within("max_sessions", 1, 1 << 20, self.max_sessions as u64)?;
+        within("session_idle", 1000, most * 1000, millis(self.session_idle))?;
+        within("keep_alive", 1000, most, millis(self.keep_alive))?;
+        within("max_exchanges", 1, 1 << 24, self.max_exchanges as u64)?;
+        within("max_streams", 0, 1 << 24, self.max_streams as u64)?;
+        within("max_body_bytes", one_message, most * most, self.max_body_bytes as u64)?;
+        within("max_stream_bytes", 1, most * most, self.max_stream_bytes as u64)?;
+        within("max_outbound_bytes", one_message, most * most, self.max_outbound_bytes as u64)?;
+        within("max_replay_bytes", 0, most * most, self.max_replay_bytes as u64)?;
+        within("retry", 0, most, millis(self.retry))
+    }
+
+    /// The most bytes that an endpoint ever holds, its allocator's rounding, the catalog and the connections below aside:
+    /// what is being read, what waits to be written, the events that wait, its sessions with what they keep, and its
+    /// tables at their caps. Bytes already handed to the application are the application's.
+    #[must_use]
+    pub fn worst_case_bytes(&self) -> usize {
+        // A table entry of the endpoint's and one of its session's, with spare room and two ids of the client's.
+        const ENTRY: usize = 4 * 1024;
+        const EVENT: usize = 1024;
+        const SESSION: usize = 8 * 1024;
+        let limits = &self.server.limits;
+        let message = limits.max_message_bytes;
+        // A body that grows is held twice for a moment, and so is what is encoded.
+        let bodies = self.max_body_bytes.saturating_mul(2).saturating_add(message);
+        let out = self.max_outbound_bytes.saturating_mul(2).saturating_add(message.saturating_mul(2));
+        let events = limits
+            .max_queued_event_bytes
+            .saturating_add(message.saturating_mul(2))
+            .saturating_add(MAX_READ_BYTES)
+            .saturating_add(limits.max_queued_events.saturating_mul(2 * EVENT));
+        let legacy = self.server.newest(Era::Legacy).is_some();
+        let sessions = if legacy { self.max_sessions } else { 0 };
+        // A batch holds more requests than exchanges.
+        let batches = if self.server.serves(Revision::V2025_03_26) { limits.max_in_flight } else { 0 };
+        let watched = limits.max_resource_subscriptions.saturating_mul(2 * (4096 + 256));
+        let each = (batches + limits.max_peer_requests)
+            .saturating_mul(ENTRY)
+            .saturating_add(self.max_replay_bytes.saturating_mul(2).saturating_add(message))
+            .saturating_add(watched)
+            .saturating_add(SESSION);
+        let shared = watched.saturating_mul(64).min(MAX_WATCHED * 2 * (4096 + 256));
+        let tables = self.max_exchanges.saturating_mul(ENTRY);
+        [bodies, out, events, sessions.saturating_mul(each), shared, tables]
+            .into_iter()
+            .fold(64 * 1024, usize::saturating_add)
     }
 }
 
@@ -55,10 +162,20 @@ impl EndpointConfig {
 pub enum Names {
     /// `localhost`, `127.0.0.1` and `[::1]`, at any port: so that no page of a browser gets here by a name of its own.
     Loopback,
-    /// These: host names with or without a port; origins with their scheme. Loopback names are welcome as well.
+    /// These: host names, which without a port stand for any port; origins with their scheme, which without a port stand
+    /// for the one of their scheme. Loopback names are welcome as well.
     These(Vec<Box<str>>),
     /// All: something in front has checked.
     Any,
+}
+
+impl Names {
+    fn all(&self, is_one: fn(&str) -> bool) -> bool {
+        match self {
+            Self::These(names) => names.iter().all(|name| is_one(name)),
+            Self::Loopback | Self::Any => true,
+        }
+    }
 }
 
 /// A bearer token, and who has it. Kept as a hash.
@@ -69,11 +186,10 @@ pub struct Token {
 }
 
 impl Token {
-    /// `principal` shows itself by `secret`.
-    #[expect(clippy::todo, reason = "a seam")]
+    /// `principal` shows itself by `secret`, which should be long and random.
     #[must_use]
-    pub fn new(_principal: Principal, _secret: &str) -> Self {
-        todo!()
+    pub fn new(principal: Principal, secret: &str) -> Self {
+        Self { hash: Sha256::digest(secret.as_bytes()).into(), principal }
     }
 }
 

@@ -1,28 +1,65 @@
 //! The served side over HTTP: one endpoint, all its sessions.
+//!
+//! ```text
+//!  head ─▶ welcome? ─▶ body ─▶ read once ─┬─▶ requests that stand alone (2026-07-28) ─┐
+//!            │ no                         ├─▶ the session that its id names ──────────┼─▶ Event ─ respond ─▶ JSON, or
+//!            ▼                            └─▶ initialize: a new session ──────────────┘       a stream of events
+//!         4xx, 503
+//! ```
+//!
+//! An answer is JSON where it is the first and only message of its exchange, else a stream of events; see
+//! [`ReplyShape`]. When a client is gone, a request that stands alone is cancelled. One of a session is not: if a stream
+//! of its answer was begun, with ids, what comes on it is kept, and the client may come back for it.
+//!
+//! What a client reads too slowly does not grow: an exchange on which
+//! [`max_stream_bytes`](EndpointConfig::max_stream_bytes) wait takes no more notices of its request
+//! ([`ApiError::OutboundFull`](crate::error::ApiError::OutboundFull)), and a stream of a session's notices is ended in
+//! good order; `subscriptions/listen` as well.
+//!
+//! HTTP with SSE (2024-11-05), the older transport, is not served: that revision is, to whoever asks for it here.
 
+mod act;
+mod answer;
+mod arrive;
+mod asked;
+mod body;
 mod config;
+mod exchange;
+mod legacy;
+mod names;
+mod post;
+mod sessions;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod tick;
 
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
 use alloc::sync::Arc;
-use core::time::Duration;
 
 use bytes::Bytes;
 
-use crate::error::{ApiError, ConfigError};
+use crate::error::ConfigError;
+use crate::http::endpoint::asked::Designated;
+use crate::http::endpoint::exchange::{Effects, Exchange, Outbound, Timers};
+use crate::http::endpoint::sessions::Sessions;
 use crate::http::h1::Body;
-use crate::http::head::{HttpHandle, RequestHead, ResponseHead};
-use crate::jsonrpc::RawJson;
-use crate::mcp::types::input::InputRequest;
-use crate::mcp::types::log::LogLevel;
-use crate::server::{Catalog, Event, ListKind, Notice, PeerRequestHandle, Reply, RequestHandle};
-use crate::time::Instant;
+use crate::http::head::{HttpHandle, ResponseHead};
+use crate::server::{Catalog, Config, Event, Session, held};
+use crate::time::{Instant, Monotonic};
 
-pub use config::{EndpointConfig, Names, Token};
+pub use arrive::Refusal;
+pub use config::{EndpointConfig, Names, ReplyShape, Token};
 
 /// Names one of an endpoint's sessions. The requests of 2026-07-28 stand alone and share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionHandle(pub(crate) u64);
 
 /// What an endpoint asks of its runtime.
+///
+/// An exchange is over, and nothing more is asked for it, after a [`Respond`](Self::Respond) whose body is not sent piece
+/// by piece, an [`End`](Self::End), a [`Close`](Self::Close), or once its client is gone.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
@@ -31,7 +68,7 @@ pub enum Effect {
         /// Its exchange.
         exchange: HttpHandle,
     },
-    /// Answer.
+    /// Answer. May come before the body was read, which is then not wanted any more.
     Respond {
         /// The exchange.
         exchange: HttpHandle,
@@ -52,7 +89,8 @@ pub enum Effect {
         /// The exchange.
         exchange: HttpHandle,
     },
-    /// Cut the connection: what was begun cannot be ended well.
+    /// Cut the connection: what was begun cannot be ended well. May come for an exchange whose answer is given and not
+    /// written yet.
     Close {
         /// The exchange.
         exchange: HttpHandle,
@@ -61,156 +99,152 @@ pub enum Effect {
 
 /// One HTTP endpoint: modern requests, legacy sessions, who may come, and the state of every exchange.
 ///
-/// A runtime gives each request a handle and tells it head, body and end; it carries out the [`Effect`]s.
+/// A runtime gives each request a handle and tells it head, body and end; it carries out the [`Effect`]s. All that is
+/// kept is bounded by the [`EndpointConfig`].
 #[derive(Debug)]
 pub struct Endpoint {
-    _config: EndpointConfig,
+    config: EndpointConfig,
+    /// That of the sessions.
+    server: Arc<Config>,
+    catalog: Arc<Catalog>,
+    designated: Arc<Designated>,
+    clock: Monotonic,
+    phase: Phase,
+    /// All requests that stand alone.
+    modern: Session,
+    modern_timer: Option<Instant>,
+    sessions: Sessions,
+    exchanges: BTreeMap<u64, Exchange>,
+    timers: Timers,
+    effects: Effects,
+    events: Events,
+    outbound: Outbound,
+    /// Bytes of bodies and heads that are being read.
+    reading: usize,
+    /// Streams for notices of sessions.
+    pushing: usize,
+    /// Open requests whose client is not there.
+    away: usize,
+    refused: [Option<Refusal>; 2],
 }
 
-#[expect(clippy::todo, reason = "a seam")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Ending,
+}
+
+/// Events of all sessions.
+#[derive(Debug, Default)]
+struct Events {
+    queue: VecDeque<(SessionHandle, Event, usize)>,
+    bytes: usize,
+}
+
+impl Events {
+    fn push(&mut self, session: SessionHandle, event: Event) {
+        let bytes = held(&event);
+        self.bytes += bytes;
+        self.queue.push_back((session, event, bytes));
+    }
+}
+
 impl Endpoint {
     /// An endpoint with an empty catalog. `seed` must be random and secret: session ids come of it.
     ///
     /// # Errors
     /// A setting is out of bounds.
-    pub fn new(_config: EndpointConfig, _seed: [u8; 32], _now: Instant) -> Result<Self, ConfigError> {
-        todo!()
+    pub fn new(mut config: EndpointConfig, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
+        config.check()?;
+        // Whoever is asked something by a session is asked on its own streams; pings are for streams that all share.
+        config.server.keep_alive = None;
+        let server = Arc::new(config.server.clone());
+        let mut modern = Session::of(server.clone(), seed, now);
+        modern.share(config.max_exchanges, config.max_streams);
+        Ok(Self {
+            config,
+            server,
+            catalog: Arc::default(),
+            designated: Arc::default(),
+            clock: Monotonic::new(now),
+            phase: Phase::Open,
+            modern,
+            modern_timer: None,
+            sessions: Sessions::new(seed),
+            exchanges: BTreeMap::new(),
+            timers: Timers::default(),
+            effects: Effects::default(),
+            events: Events::default(),
+            outbound: Outbound::default(),
+            reading: 0,
+            pushing: 0,
+            away: 0,
+            refused: [None, None],
+        })
     }
 
-    /// Lists this from now on, in all sessions.
-    pub fn set_catalog(&mut self, _catalog: impl Into<Arc<Catalog>>) {
-        todo!()
-    }
-
-    /// The head of a request. `local`: it came over loopback. Answers at once what is not welcome.
-    pub fn handle_head(
-        &mut self,
-        _exchange: HttpHandle,
-        _head: RequestHead,
-        _length: Option<u64>,
-        _now: Instant,
-    ) {
-        todo!()
-    }
-
-    /// A piece of its body.
-    pub fn handle_body(&mut self, _exchange: HttpHandle, _piece: Bytes, _now: Instant) {
-        todo!()
-    }
-
-    /// The end of its body.
-    pub fn handle_body_end(&mut self, _exchange: HttpHandle, _now: Instant) {
-        todo!()
-    }
-
-    /// The client is gone, before its answer was whole.
-    pub fn handle_gone(&mut self, _exchange: HttpHandle, _now: Instant) {
-        todo!()
-    }
-
-    /// So many bytes of this exchange's answer wait to be written.
-    pub fn set_outbound(&mut self, _exchange: HttpHandle, _bytes: usize, _now: Instant) {
-        todo!()
-    }
-
-    /// Answers a request; see [`server::Session::respond`](crate::server::Session::respond).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn respond(
-        &mut self,
-        _session: SessionHandle,
-        _request: RequestHandle,
-        _reply: &Reply,
-        _now: Instant,
-    ) -> Result<(), ApiError> {
-        todo!()
-    }
-
-    /// Tells of a request; see [`server::Session::notify`](crate::server::Session::notify).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn notify(
-        &mut self,
-        _session: SessionHandle,
-        _request: RequestHandle,
-        _notice: &Notice,
-        _now: Instant,
-    ) -> Result<(), ApiError> {
-        todo!()
-    }
-
-    /// Asks the client; see [`server::Session::request_input`](crate::server::Session::request_input).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn request_input(
-        &mut self,
-        _session: SessionHandle,
-        _request: RequestHandle,
-        _input: &InputRequest,
-        _now: Instant,
-    ) -> Result<PeerRequestHandle, ApiError> {
-        todo!()
-    }
-
-    /// Logs to every legacy client that wants it.
-    pub fn log(&mut self, _level: LogLevel, _logger: Option<&str>, _data: &RawJson, _now: Instant) {
-        todo!()
-    }
-
-    /// A list changed; all who want to know are told.
-    pub fn list_changed(&mut self, _kind: ListKind, _now: Instant) {
-        todo!()
-    }
-
-    /// A resource changed; all who watch it are told.
-    pub fn resource_updated(&mut self, _uri: &str, _now: Instant) {
-        todo!()
-    }
-
-    /// Takes nothing new (503) and ends streams in good order; what is open may finish within `drain`.
-    pub fn shutdown(&mut self, _drain: Duration, _now: Instant) {
-        todo!()
-    }
-
-    /// Whether all is over after a [`shutdown`](Self::shutdown).
+    /// The configuration.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        todo!()
-    }
-
-    /// The time is `now`.
-    pub fn handle_timeout(&mut self, _now: Instant) {
-        todo!()
-    }
-
-    /// When to call [`handle_timeout`](Self::handle_timeout) next.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        todo!()
+    pub const fn config(&self) -> &EndpointConfig {
+        &self.config
     }
 
     /// What to do next.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        todo!()
+        let effect = self.effects.pop()?;
+        if let Effect::Send { exchange, piece } = &effect
+            && let Some(exchange) = self.exchanges.get_mut(&exchange.number())
+        {
+            exchange.queued -= piece.len();
+        }
+        Some(effect)
     }
 
     /// The next event, oldest first.
     pub fn poll_event(&mut self) -> Option<(SessionHandle, Event)> {
-        todo!()
+        let (session, event, bytes) = self.events.queue.pop_front()?;
+        self.events.bytes -= bytes;
+        Some((session, event))
     }
 
     /// Whether bodies should be read. False is back-pressure: events wait to be taken.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        todo!()
+        let limits = &self.server.limits;
+        self.events.queue.len() < limits.max_queued_events
+            && self.events.bytes < limits.max_queued_event_bytes
     }
 
     /// How many sessions are open (revisions up to 2025-11-25).
     #[must_use]
     pub fn sessions(&self) -> usize {
-        todo!()
+        self.sessions.len()
+    }
+
+    /// How many exchanges are open.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    /// What a setting refused since the last report, for a log: whoever is kept out wants to know which setting does it.
+    pub fn poll_refusal(&mut self) -> Option<Refusal> {
+        self.refused.iter_mut().find_map(Option::take)
+    }
+
+    fn note_refused(&mut self, setting: &'static str, value: String) {
+        let place = usize::from(setting == "origins");
+        match self.refused.get_mut(place) {
+            Some(Some(refusal)) => refusal.count += 1,
+            Some(empty) => *empty = Some(Refusal { setting, value, count: 1 }),
+            None => {}
+        }
+    }
+
+    /// Bytes that are held: what is being read, what waits to be taken as effects or events, and what sessions keep.
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        let kept: usize = self.sessions.iter().map(|served| served.streams.retained_bytes()).sum();
+        self.reading + self.effects.bytes + self.events.bytes + kept
     }
 }

@@ -1,0 +1,119 @@
+//! The sessions of revisions up to 2025-11-25, and their ids.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use crate::http::endpoint::streams::Streams;
+use crate::server::state::{base64, from_base64, hmac, same};
+use crate::server::{Catalog, Config, Principal, Session};
+use crate::time::Instant;
+
+/// A session that `initialize` opened.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) session: Session,
+    pub(super) principal: Principal,
+    pub(super) streams: Streams,
+    /// When something of it was last heard or open.
+    pub(super) heard: Instant,
+    /// Exchanges of it that are open.
+    pub(super) exchanges: usize,
+    /// When its deadline is looked at.
+    pub(super) timer: Option<Instant>,
+    id: [u8; 32],
+}
+
+impl Served {
+    /// Its id, as it stands in a field.
+    ///
+    /// Spec: MCP 2025-11-25 basic/transports, "Session Management": visible ASCII.
+    pub(super) fn id(&self) -> String {
+        base64(&self.id)
+    }
+
+    /// Whether nothing of it is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.exchanges == 0 && self.session.in_flight() == 0
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    seed: [u8; 32],
+    open: BTreeMap<u64, Served>,
+    /// By the first bytes of their ids, which are found by comparing; the rest is compared in constant time.
+    ids: BTreeMap<u64, u64>,
+    last: u64,
+}
+
+impl Sessions {
+    pub(super) const fn new(seed: [u8; 32]) -> Self {
+        Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), last: 0 }
+    }
+
+    /// A new one. Its id cannot be guessed from any number of others.
+    pub(super) fn create(
+        &mut self,
+        config: Arc<Config>,
+        catalog: Arc<Catalog>,
+        principal: Principal,
+        now: Instant,
+    ) -> u64 {
+        self.last += 1;
+        let id = hmac(&self.seed, &[b"session", &self.last.to_be_bytes()]);
+        let mut session = Session::of(config, hmac(&self.seed, &[b"cursors"]), now);
+        session.set_catalog(catalog);
+        let streams = Streams::default();
+        let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, id };
+        self.open.insert(self.last, served);
+        self.ids.insert(begin(&id), self.last);
+        self.last
+    }
+
+    /// The open session of this id, if it is this principal's.
+    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<u64> {
+        let id = from_base64(id).filter(|id| id.len() == 32)?;
+        let session = *self.ids.get(&begin(&id))?;
+        let served = self.open.get(&session)?;
+        (same(&id, &served.id) && served.principal == *principal).then_some(session)
+    }
+
+    pub(super) fn get(&self, session: u64) -> Option<&Served> {
+        self.open.get(&session)
+    }
+
+    pub(super) fn get_mut(&mut self, session: u64) -> Option<&mut Served> {
+        self.open.get_mut(&session)
+    }
+
+    pub(super) fn remove(&mut self, session: u64) -> Option<Served> {
+        let served = self.open.remove(&session)?;
+        self.ids.remove(&begin(&served.id));
+        Some(served)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Their numbers, the oldest first.
+    pub(super) fn numbers(&self) -> alloc::vec::Vec<u64> {
+        self.open.keys().copied().collect()
+    }
+
+    /// The one that was idle for the longest.
+    pub(super) fn most_idle(&self) -> Option<u64> {
+        let idle = self.open.iter().filter(|(_, served)| served.is_idle());
+        idle.min_by_key(|(session, served)| (served.heard, **session)).map(|(session, _)| *session)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Served> {
+        self.open.values()
+    }
+}
+
+fn begin(id: &[u8]) -> u64 {
+    id.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
