@@ -39,6 +39,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The same server meets its clients over HTTP by [`Server::serve_http`]: [`bind_loopback`] gives a listener that only
+//! this machine reaches, [`HttpOptions`] say who may come.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;

@@ -154,6 +154,17 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Lets go of the connection over which the answer is awaited, where the client can come back for it: over HTTP, in
+    /// sessions of 2025-11-25. For work that takes longer than connections live. What is told from now on, and the answer,
+    /// are kept for the client within bounds
+    /// ([`max_replay_bytes`](sanswire::http::endpoint::EndpointConfig::max_replay_bytes)). Whether that was possible;
+    /// otherwise nothing has changed.
+    ///
+    /// Spec: MCP 2025-11-25 basic/transports, "Sending Messages to the Server".
+    pub fn close_stream(&self) -> bool {
+        self.driver.close_stream(self.job)
+    }
+
     /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
     /// however it ends.
     pub fn spend(&self, spent: Spend) {

@@ -25,6 +25,9 @@ mod host_servers;
 mod host_soak;
 mod hosted;
 mod hostile;
+mod http_besieged;
+mod http_peer;
+mod http_serving;
 mod input;
 mod listening;
 mod parent;
@@ -74,6 +77,8 @@ fn main() -> ExitCode {
                 host_servers::trials(),
                 host_soak::trials(),
                 hostile::trials(),
+                http_besieged::trials(),
+                http_serving::trials(),
                 input::trials(),
                 listening::trials(),
                 processes::trials(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire_std::sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire_std::sanswire::server::{Catalog, Config, ListKind, Reply};
-use sanswire_std::{Application, Call, Server};
+use sanswire_std::{Application, AskError, Call, Server};
 
 use crate::common::{PLAIN, eventually};
 
@@ -111,6 +111,7 @@ impl Application for &'static Tools {
                 let request = InputRequest { kind: InputKind::ElicitForm, params: Some(params) };
                 match call.ask("k", &request) {
                     Ok(answer) => Reply::text(answer.as_str()),
+                    Err(AskError::Suspended) => call.suspend(),
                     Err(error) => Reply::tool_error(&format!("{error:?}")),
                 }
             }
@@ -121,7 +122,7 @@ impl Application for &'static Tools {
 }
 
 /// How many threads this process has. One that was joined may be listed a moment longer, on its way out.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     /// What the kernel sets before it tells who joins (`PF_EXITING`).
     const EXITING: u64 = 0x4;
     let lives = |stat: &String| {

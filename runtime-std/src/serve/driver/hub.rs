@@ -31,6 +31,13 @@ impl Ends {
         }
     }
 
+    /// Nothing more will be written.
+    pub(in crate::serve) fn end_output(&self) {
+        if let Self::Socket(conn) = self {
+            conn.end_output();
+        }
+    }
+
     /// The connection is over; what was written still arrives.
     pub(in crate::serve) fn close(&self) {
         /// A socket that is closed with bytes unread in it takes back what was written.

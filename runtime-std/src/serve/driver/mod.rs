@@ -245,6 +245,16 @@ impl Driver {
         self.unlock(state);
     }
 
+    /// Closes the stream of a request.
+    pub(crate) fn close_stream(&self, job: &Job) -> bool {
+        let now = self.now();
+        let mut state = self.lock();
+        let closed = state.traffic.close_stream(job, now);
+        self.tend(&mut state, now);
+        self.unlock(state);
+        closed
+    }
+
     /// Asks the client, in a session, and waits for what becomes of it.
     ///
     /// # Errors

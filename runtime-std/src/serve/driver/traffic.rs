@@ -62,6 +62,12 @@ pub(in crate::serve) trait Traffic: Send {
         now: Instant,
     ) -> Result<(), ApiError>;
 
+    /// Closes the stream that a request is to be answered on; its client comes back for the answer. Whether that can be.
+    fn close_stream(&mut self, job: &Job, now: Instant) -> bool {
+        let _ = (job, now);
+        false
+    }
+
     /// Lists this from now on.
     fn set_catalog(&mut self, catalog: Arc<Catalog>);
 

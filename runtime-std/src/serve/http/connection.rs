@@ -20,10 +20,14 @@ pub(super) struct Connection {
     input_open: bool,
     /// The last write left bytes behind.
     output_full: bool,
+    /// The client was told that nothing more will come.
+    output_ended: bool,
     /// The request that is open.
     pub(super) exchange: Option<HttpHandle>,
-    /// Its answer is sent piece by piece, and the endpoint was told that so many bytes of it wait.
-    pub(super) told: Option<usize>,
+    /// Its answer is sent piece by piece.
+    pub(super) streams: bool,
+    /// So many bytes of its answer wait to be written, as the endpoint knows.
+    pub(super) told: usize,
     /// When it is told the time at the latest.
     pub(super) alarm: Option<Instant>,
     /// It stands among those that have something to write or to tell.
@@ -39,8 +43,10 @@ impl Connection {
             want: Want::READ,
             input_open: true,
             output_full: false,
+            output_ended: false,
             exchange: None,
-            told: None,
+            streams: false,
+            told: 0,
             alarm: None,
             is_dirty: false,
             closed: false,
@@ -81,6 +87,13 @@ impl Connection {
         self.machine.handle_write_closed(now);
     }
 
+    /// The exchange is over. How much of its answer the endpoint thinks to wait.
+    pub(super) fn leave(&mut self) -> usize {
+        self.exchange = None;
+        self.streams = false;
+        std::mem::take(&mut self.told)
+    }
+
     /// Writes some of what waits. Whether something may have changed.
     pub(super) fn write(&mut self, now: Instant) -> bool {
         let bytes = self.machine.transmit();
@@ -96,9 +109,17 @@ impl Connection {
         true
     }
 
+    /// Tells the client that nothing more will come, if the connection stays only so that it can read what did.
+    pub(super) fn end_output(&mut self) {
+        if !self.output_ended && self.machine.is_lingering() {
+            self.output_ended = true;
+            self.ends.end_output();
+        }
+    }
+
     /// Lets go of buffers: of all while an answer goes on and on, of big ones between two requests.
     pub(super) fn rest(&mut self) {
-        if self.told.is_some() || self.exchange.is_none() && self.machine.retained_bytes() > KEPT_BYTES {
+        if self.streams || self.exchange.is_none() && self.machine.retained_bytes() > KEPT_BYTES {
             self.machine.release();
         }
     }

@@ -6,6 +6,9 @@ use sanswire::http::endpoint::{EndpointConfig, Names, Token};
 use sanswire::http::h1;
 use sanswire::server::{Config, Principal};
 
+/// As many as an endpoint takes.
+const MAX_EXCHANGES: usize = 1 << 24;
+
 /// How a server meets its clients over HTTP.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -18,7 +21,8 @@ pub struct HttpOptions {
     pub origins: Names,
     /// Who may come. Empty: anybody.
     pub tokens: Vec<Token>,
-    /// The bounds of each connection.
+    /// The bounds of each connection. What waits to be written is bounded by the endpoint instead, for all of them together:
+    /// whoever takes its answer the slowest is cut off once it is too much.
     pub connection: h1::Limits,
     /// Legacy sessions that may be open at once.
     pub max_sessions: usize,
@@ -77,7 +81,10 @@ impl HttpOptions {
         config.session_idle = self.session_idle;
         config.keep_alive = self.keep_alive;
         // A connection has one at a time.
-        config.max_exchanges = max_connections;
+        config.max_exchanges = config.max_exchanges.max(max_connections).min(MAX_EXCHANGES);
+        let one_message = config.server.limits.max_message_bytes;
+        config.max_body_bytes = config.max_body_bytes.max(one_message);
+        config.max_outbound_bytes = config.max_outbound_bytes.max(one_message);
         config
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use sanswire::http::endpoint::SessionHandle;
-use sanswire::server::{PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
+use sanswire::server::{PeerOutcome, PeerRequestHandle, RequestHandle};
 
 use crate::serve::call::{Cancel, Job, Origin};
 
@@ -19,8 +19,6 @@ pub(super) struct Requests {
     /// Bytes that those hold.
     waiting_bytes: usize,
     max_waiting_bytes: usize,
-    /// Answers that found no room yet.
-    pub(super) unsent: VecDeque<(Asked, Reply)>,
     pub(super) peers: BTreeMap<(SessionHandle, PeerRequestHandle), Sender<PeerOutcome>>,
 }
 
@@ -31,13 +29,8 @@ impl Requests {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             max_waiting_bytes,
-            unsent: VecDeque::new(),
             peers: BTreeMap::new(),
         }
-    }
-
-    pub(super) fn is_open(&self, asked: Asked) -> bool {
-        self.open.contains_key(&asked)
     }
 
     pub(super) fn has_waiting(&self) -> bool {
@@ -63,9 +56,9 @@ impl Requests {
         Some(job)
     }
 
-    /// A request is answered.
-    pub(super) fn answered(&mut self, asked: Asked) {
-        self.open.remove(&asked);
+    /// A request is about to be answered. False: it was cancelled.
+    pub(super) fn answered(&mut self, asked: Asked) -> bool {
+        self.open.remove(&asked).is_some()
     }
 
     /// A request is wanted no more.
@@ -78,7 +71,6 @@ impl Requests {
         {
             self.waiting_bytes -= job.held();
         }
-        self.unsent.retain(|(unsent, _)| *unsent != asked);
     }
 }
 

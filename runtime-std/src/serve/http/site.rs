@@ -47,9 +47,10 @@ pub(super) struct Site {
     alarms: Alarms,
     drain: Duration,
     close_flush: Duration,
-    stopping: bool,
-    /// All is answered; what is written may leave until then.
-    flush_until: Option<Instant>,
+    /// Set once it is to end: by then at the latest all connections are over.
+    end: Option<Instant>,
+    /// All is answered: what is written may still leave.
+    answered: bool,
 }
 
 impl Site {
@@ -59,9 +60,10 @@ impl Site {
     /// A limit is out of bounds; the system gave no random bytes.
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
         let seed = os::random().map_err(ServeError::System)?;
-        let limits = options.connection.clone();
+        let mut limits = options.connection.clone();
         let server_limits = &server.config().limits;
         let config = options.endpoint(server.config().clone(), server.serving.max_connections());
+        limits.max_queued_out_bytes = limits.max_queued_out_bytes.max(config.max_outbound_bytes);
         let mut endpoint = Endpoint::new(config, seed, now).map_err(ServeError::Config)?;
         endpoint.set_catalog(server.catalog());
         Ok(Self {
@@ -74,8 +76,8 @@ impl Site {
             alarms: Alarms::default(),
             drain: server_limits.drain,
             close_flush: server_limits.close_flush,
-            stopping: false,
-            flush_until: None,
+            end: None,
+            answered: false,
         })
     }
 
@@ -105,10 +107,15 @@ impl Site {
                 }
                 (ServerEvent::Body(piece), Some(exchange)) => self.endpoint.handle_body(exchange, piece, now),
                 (ServerEvent::BodyEnd, Some(exchange)) => self.endpoint.handle_body_end(exchange, now),
-                (ServerEvent::Done, _) => (connection.exchange, connection.told) = (None, None),
+                (ServerEvent::Done, exchange) => {
+                    let told = connection.leave();
+                    if let (Some(exchange), 1..) = (exchange, told) {
+                        self.endpoint.set_outbound(exchange, 0, now);
+                    }
+                }
                 (ServerEvent::Closed(_), exchange) => {
                     connection.closed = true;
-                    (connection.exchange, connection.told) = (None, None);
+                    connection.leave();
                     if let Some(exchange) = exchange {
                         self.endpoint.handle_gone(exchange, now);
                     }
@@ -153,7 +160,7 @@ impl Site {
         if !self.requests.line_up(asked, job) {
             let error =
                 ErrorObject::new(codes::INTERNAL_ERROR, "requests of too many bytes wait; try again later");
-            self.respond(asked, Reply::Error(error), now);
+            self.respond(asked, &Reply::Error(error), now);
         }
     }
 
@@ -179,7 +186,7 @@ impl Site {
                 Ok(())
             }
             Effect::Respond { head, body, .. } => {
-                connection.told = (body == Body::Stream).then_some(0);
+                connection.streams = body == Body::Stream;
                 machine.respond(&head, body, now)
             }
             Effect::Send { piece, .. } => machine.send(piece, now),
@@ -196,29 +203,16 @@ impl Site {
         self.soil(key);
     }
 
-    /// Answers a request, unless it is over. What finds no room waits for it.
-    fn respond(&mut self, asked: Asked, reply: Reply, now: Instant) {
-        if !self.requests.is_open(asked) {
+    /// Answers a request, unless it is over.
+    fn respond(&mut self, asked: Asked, reply: &Reply, now: Instant) {
+        if !self.requests.answered(asked) {
             return;
         }
-        match self.endpoint.respond(asked.0, asked.1, &reply, now) {
-            Err(ApiError::OutboundFull) => {
-                self.requests.unsent.push_back((asked, reply));
-                return;
-            }
+        match self.endpoint.respond(asked.0, asked.1, reply, now) {
             Ok(()) | Err(ApiError::UnknownRequest | ApiError::Closed) => {}
             Err(error) => {
                 let error = ErrorObject::new(codes::INTERNAL_ERROR, unsendable(&error));
                 drop(self.endpoint.respond(asked.0, asked.1, &Reply::Error(error), now));
-            }
-        }
-        self.requests.answered(asked);
-    }
-
-    fn send_unsent(&mut self, now: Instant) {
-        for _ in 0..self.requests.unsent.len() {
-            if let Some((asked, reply)) = self.requests.unsent.pop_front() {
-                self.respond(asked, reply, now);
             }
         }
     }
@@ -242,6 +236,7 @@ impl Site {
             }
             return;
         }
+        connection.end_output();
         connection.rest();
         let want = connection.wants();
         if want != connection.want {
@@ -255,25 +250,19 @@ impl Site {
     fn tell_waiting(&mut self, key: Key, now: Instant) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let waits = connection.machine.queued_out_bytes();
-        let (Some(exchange), Some(told)) = (connection.exchange, connection.told) else { return };
-        if told == waits {
-            return;
-        }
-        connection.told = Some(waits);
+        let Some(exchange) = connection.exchange.filter(|_| connection.told != waits) else { return };
+        connection.told = waits;
         self.endpoint.set_outbound(exchange, waits, now);
         self.settle(now);
-        if waits < told && !self.requests.unsent.is_empty() {
-            self.send_unsent(now);
-            self.settle(now);
-        }
     }
 
     /// After a stop: ends once all is answered, and what was written has left or had its time.
-    fn wind_up(&mut self, now: Instant) {
-        if self.flush_until.is_none() && self.endpoint.is_over() {
-            self.flush_until = Some(now.saturating_add(self.close_flush));
+    fn wind_up(&mut self, end: Instant, now: Instant) {
+        if !self.answered && self.endpoint.is_over() {
+            self.answered = true;
+            self.end = Some(end.min(now.saturating_add(self.close_flush)));
         }
-        if self.flush_until.is_some_and(|until| until <= now) {
+        if self.end.is_some_and(|end| end <= now) {
             for key in self.connections.keys() {
                 if let Some(connection) = self.connections.get_mut(key) {
                     connection.closed = true;
@@ -345,7 +334,7 @@ impl Traffic for Site {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.alarms.first(), self.endpoint.poll_timeout(), self.flush_until].into_iter().flatten().min()
+        [self.alarms.first(), self.endpoint.poll_timeout(), self.end].into_iter().flatten().min()
     }
 
     fn tend(&mut self, hub: &Hub, now: Instant) {
@@ -354,8 +343,8 @@ impl Traffic for Site {
             while let Some(key) = self.dirty.pop() {
                 self.tend_one(hub, key, now);
             }
-            if self.stopping {
-                self.wind_up(now);
+            if let Some(end) = self.end {
+                self.wind_up(end, now);
             }
             if self.dirty.is_empty() {
                 return;
@@ -373,7 +362,7 @@ impl Traffic for Site {
 
     fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
         if let Origin::Session(session) = job.origin {
-            self.respond((session, job.request), reply, now);
+            self.respond((session, job.request), &reply, now);
             self.settle(now);
         }
     }
@@ -397,6 +386,11 @@ impl Traffic for Site {
         Ok(())
     }
 
+    fn close_stream(&mut self, job: &Job, now: Instant) -> bool {
+        let Origin::Session(session) = job.origin else { return false };
+        self.endpoint.close_stream(session, job.request, now).is_ok()
+    }
+
     fn set_catalog(&mut self, catalog: Arc<Catalog>) {
         self.endpoint.set_catalog(catalog);
     }
@@ -410,8 +404,9 @@ impl Traffic for Site {
     }
 
     fn stop(&mut self, how: Stop, now: Instant) {
-        self.stopping = true;
         let drain = if how == Stop::Now { Duration::ZERO } else { self.drain };
+        let end = now.saturating_add(drain).saturating_add(self.close_flush);
+        self.end = Some(self.end.map_or(end, |earlier| earlier.min(end)));
         self.endpoint.shutdown(drain, now);
         for key in self.connections.keys() {
             if let Some(connection) = self.connections.get_mut(key) {

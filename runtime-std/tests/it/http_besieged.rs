@@ -1,0 +1,283 @@
+//! The served half over HTTP, and what is meant to break it: who does not read, who does not write, who comes in
+//! numbers; and how it ends.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use sanswire_std::HttpOptions;
+
+use crate::common::{PLAIN, eventually, trials};
+use crate::http_peer::{Site, Wire, call, listen, said};
+use crate::served::{server, threads};
+
+trials!(
+    a_client_that_never_reads_delays_no_other,
+    a_client_that_never_reads_a_stream_delays_no_other,
+    a_head_that_takes_too_long_is_given_up,
+    a_body_that_stops_is_given_up,
+    a_connection_without_a_request_is_closed_in_time,
+    who_comes_when_there_are_enough_is_told_so,
+    junk_is_answered_and_ends_the_connection,
+    thousands_of_streams_need_no_threads,
+    requests_of_many_bytes_do_not_pile_up,
+    h_191_a_stop_lets_what_is_open_finish,
+    a_stop_ends_streams_in_good_order,
+    a_stop_for_now_cancels,
+    a_stop_waits_no_longer_than_the_drain,
+    what_was_answered_arrives_before_the_end,
+);
+
+const MINUTE: &str = r#"{"ms":60000}"#;
+
+fn a_client_that_never_reads_delays_no_other() {
+    let site = Site::start(&["drain=100"]);
+    let mut deaf: Vec<Wire> = (0..2).map(|_| site.connect()).collect();
+    deaf.iter_mut().for_each(|wire| wire.send(&call(1, "big", r#"{"bytes":6000000}"#)));
+    let mut client = site.connect();
+    (0..50).for_each(|id| client.echoes(id));
+    let text = said(&deaf[0].outcome().1).1;
+    assert_eq!(text.len(), 6_000_000);
+    drop(deaf);
+    site.stop();
+}
+
+fn a_client_that_never_reads_a_stream_delays_no_other() {
+    let site = Site::start(&["drain=100", "max-out=100000"]);
+    let mut deaf = site.connect();
+    deaf.send(&call(1, "progress", r#"{"n":1000000}"#));
+    let mut client = site.connect();
+    (0..50).for_each(|id| client.echoes(id));
+    drop(deaf);
+    client.echoes(50);
+    site.stop();
+}
+
+fn limited(change: impl FnOnce(&mut HttpOptions)) -> Site {
+    let mut options = HttpOptions::default();
+    change(&mut options);
+    Site::with(server(&[]), options)
+}
+
+fn a_head_that_takes_too_long_is_given_up() {
+    let site = limited(|options| options.connection.head = Duration::from_millis(50));
+    let mut wire = site.connect();
+    wire.send("POST /mcp HTTP/1.1\r\nHost: local");
+    assert_eq!(wire.answer().status, 408);
+    assert!(wire.ended());
+    drop(wire);
+    site.stop();
+}
+
+fn a_body_that_stops_is_given_up() {
+    let site = limited(|options| options.connection.stall = Duration::from_millis(50));
+    let mut wire = site.connect();
+    let request = call(1, "echo", r#"{"text":"x"}"#);
+    wire.send(&request[..request.len() - 5]);
+    assert_eq!(wire.answer().status, 408);
+    assert!(wire.ended());
+    drop(wire);
+    site.stop();
+}
+
+fn a_connection_without_a_request_is_closed_in_time() {
+    let site = limited(|options| options.connection.idle = Duration::from_millis(50));
+    assert!(site.connect().ended());
+    // Its time begins anew with each answer.
+    let mut wire = site.connect();
+    for id in 0..20 {
+        wire.echoes(id);
+    }
+    assert!(wire.ended());
+    site.stop();
+}
+
+fn who_comes_when_there_are_enough_is_told_so() {
+    let site = Site::start(&["connections=2"]);
+    let (mut first, mut second) = (site.connect(), site.connect());
+    first.echoes(1);
+    second.echoes(2);
+    for _ in 0..200 {
+        let mut third = site.connect();
+        let answer = third.answer();
+        assert_eq!((answer.status, answer.field("connection")), (503, Some("close")));
+        assert!(third.ended());
+    }
+    first.echoes(3);
+    drop(second);
+    // There is room again as soon as the server has seen that.
+    eventually("a new client is served", || {
+        let mut wire = site.connect();
+        wire.stream.write_all(call(4, "echo", r#"{"text":"in"}"#).as_bytes()).is_ok()
+            && wire.head().is_some_and(|answer| answer.status == 200)
+    });
+    site.stop();
+}
+
+fn junk_is_answered_and_ends_the_connection() {
+    let site = Site::start(&[]);
+    for junk in ["\r\n\r\n\r\n\r\n", "hello\r\n\r\n", "GET /mcp HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n"]
+    {
+        let mut wire = site.connect();
+        wire.send(junk);
+        assert_eq!(wire.answer().status, 400, "{junk:?}");
+        assert!(wire.ended());
+    }
+    let mut wire = site.connect();
+    wire.send(&format!("GET /mcp HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(100_000)));
+    assert_eq!(wire.answer().status, 431);
+    drop(wire);
+    site.connect().echoes(1);
+    site.stop();
+}
+
+#[cfg(unix)]
+fn allow_files(count: u64) -> bool {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < count) {
+        limit.current = Some(limit.maximum.map_or(count, |most| most.min(count)));
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+    getrlimit(Resource::Nofile).current.is_none_or(|current| current >= count)
+}
+
+#[cfg(not(unix))]
+fn allow_files(_: u64) -> bool {
+    true
+}
+
+fn thousands_of_streams_need_no_threads() {
+    if PLAIN {
+        return;
+    }
+    // Both ends of each, and what else is open. Where that is not allowed, as many as are.
+    let count = if allow_files(4_500) { 2_000 } else { 200 };
+    let site = Site::start(&[]);
+    let mut client = site.connect();
+    let mut streams: Vec<Wire> = Vec::new();
+    client.echoes(0);
+    for id in 0..count {
+        let mut wire = site.connect();
+        wire.send(&listen(id));
+        wire.stream();
+        wire.event().unwrap();
+        streams.push(wire);
+    }
+    (0..50).for_each(|id| client.echoes(id));
+    client.send(&call(1, "change", "{}"));
+    client.outcome();
+    for wire in &mut streams {
+        let told = wire.event().unwrap();
+        assert!(told.as_str().contains("notifications/tools/list_changed"), "{}", told.as_str());
+    }
+    // Others run beside this one; each may have some of its own.
+    let now = threads();
+    assert!(now < 300, "{now} threads");
+    site.stop();
+    for wire in &mut streams {
+        while wire.event().is_some() {}
+        assert!(wire.ended());
+    }
+}
+
+fn requests_of_many_bytes_do_not_pile_up() {
+    let site = Site::start(&["threads=1", "max-waiting=250000", "drain=50"]);
+    let mut busy = site.connect();
+    busy.send(&call(1, "sleep", MINUTE));
+    let big = call(2, "echo", &format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)));
+    let mut wires: Vec<Wire> = (0..6).map(|_| site.connect()).collect();
+    let mut refused = 0;
+    // The third finds room for its first bytes, what comes after it does not.
+    for wire in &mut wires[..] {
+        wire.send(&big);
+    }
+    drop(busy);
+    for wire in &mut wires {
+        let (_, answer) = wire.outcome();
+        refused += usize::from(answer.view().get("error").is_some());
+    }
+    assert!(refused <= 3, "{refused}");
+    site.stop();
+}
+
+fn h_191_a_stop_lets_what_is_open_finish() {
+    // H-191
+    let site = Site::start(&[]);
+    let mut wire = site.connect();
+    let mut idle = site.connect();
+    idle.echoes(1);
+    wire.send(&call(1, "progress", r#"{"n":20,"ms":10}"#));
+    wire.stream();
+    wire.event().unwrap();
+    let address = site.address;
+    site.server.stopper().stop();
+    // Whoever has nothing open is gone at once.
+    assert!(idle.ended());
+    let mut told = 1;
+    let last = loop {
+        let event = wire.event().unwrap();
+        if event.view().get("id").is_some() {
+            break event;
+        }
+        told += 1;
+    };
+    assert_eq!((said(&last), told), ((1, "done".into()), 20));
+    assert_eq!(wire.event(), None);
+    assert!(wire.ended());
+    site.join();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+fn a_stop_ends_streams_in_good_order() {
+    let site = Site::start(&[]);
+    let mut listens = site.connect();
+    listens.send(&listen(5));
+    listens.stream();
+    listens.event().unwrap();
+    let session = site.session();
+    let mut pushed = session.beside(&site);
+    pushed.get();
+    pushed.wire.stream();
+    site.stop();
+    // A subscription has a result.
+    assert_eq!(said(&listens.event().unwrap()).0, 5);
+    assert_eq!(listens.event(), None);
+    assert!(listens.ended());
+    assert_eq!(pushed.wire.event(), None);
+    assert!(pushed.wire.ended());
+}
+
+fn a_stop_for_now_cancels() {
+    let site = Site::start(&[]);
+    let mut wires: Vec<Wire> = (0..10).map(|_| site.connect()).collect();
+    wires.iter_mut().for_each(|wire| wire.send(&call(1, "sleep", MINUTE)));
+    // They are there by the time that another is answered.
+    site.connect().echoes(1);
+    site.server.stopper().stop_now();
+    site.join();
+}
+
+fn a_stop_waits_no_longer_than_the_drain() {
+    let site = Site::start(&["drain=50"]);
+    let mut wire = site.connect();
+    wire.send(&call(1, "sleep", MINUTE));
+    let mut slow = site.connect();
+    slow.send("POST /mcp HTTP/1.1\r\nHost: local");
+    site.connect().echoes(1);
+    site.stop();
+    while wire.head().is_some() {}
+}
+
+fn what_was_answered_arrives_before_the_end() {
+    let site = Site::start(&[]);
+    let mut wire = site.connect();
+    wire.send(&call(1, "big", r#"{"bytes":3000000}"#));
+    let head = wire.head().unwrap();
+    assert_eq!(head.status, 200);
+    site.server.stopper().stop();
+    let len: usize = head.field("content-length").unwrap().parse().unwrap();
+    assert_eq!(wire.exactly(len).len(), len);
+    assert!(wire.ended());
+    site.join();
+}
