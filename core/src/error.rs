@@ -184,6 +184,28 @@ pub enum Violation {
         /// Its method.
         method: Method,
     },
+    /// A success without an answer to the request (HTTP links only). The server may have acted on it.
+    Unanswered {
+        /// The request's method.
+        method: Method,
+    },
+    /// A notification, or our answer to a request of the server's, was refused (HTTP links only).
+    NotTaken {
+        /// The notification's method; `None`: an answer.
+        method: Option<Method>,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// A session id that cannot be sent back; the session goes on without (HTTP links only).
+    BadSessionId,
+    /// A tool was left out of a listing: it designates arguments for the head in a way that cannot be followed (HTTP
+    /// links only, 2026-07-28).
+    ToolLeftOut {
+        /// Its name, cut to 128 bytes.
+        tool: Box<str>,
+        /// What is wrong.
+        why: crate::http::mirror::Why,
+    },
     /// A modern change notice outside every subscription; delivered all the same. Told once a connection.
     UntaggedNotification {
         /// Its method.
@@ -222,6 +244,17 @@ impl fmt::Display for Violation {
             Self::BadNotification { method } => {
                 write!(f, "a {} with unusable parameters was dropped", Bounded(method.as_str()))
             }
+            Self::Unanswered { method } => {
+                write!(f, "{} was answered without a message", Bounded(method.as_str()))
+            }
+            Self::NotTaken { method: Some(method), status } => {
+                write!(f, "{} was refused with HTTP status {status}", Bounded(method.as_str()))
+            }
+            Self::NotTaken { method: None, status } => {
+                write!(f, "the answer to its request was refused with HTTP status {status}")
+            }
+            Self::BadSessionId => f.write_str("the id of the session is not one to be sent back"),
+            Self::ToolLeftOut { tool, why } => write!(f, "the tool {tool:?} was left out: {why}"),
             Self::UntaggedNotification { method } => {
                 write!(f, "{} came outside every subscription", Bounded(method.as_str()))
             }

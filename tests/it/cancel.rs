@@ -25,7 +25,7 @@ fn a_cancel_ends_the_request_at_once_and_names_it() {
         assert_eq!(client.finish(call), Outcome::Cancelled);
         client.wait_ms(10);
         let request = client.last("tools/call");
-        if client.on == On::Exchanges && era == Era::Modern {
+        if client.on.has_streams() && era == Era::Modern {
             assert_eq!(client.link.server().closed_streams, [request.stream.unwrap()]);
             assert_eq!(client.count("notifications/cancelled"), 0);
         } else {
@@ -93,8 +93,8 @@ fn late_response_after_cancel_is_counted_and_dropped() {
         // A closed stream brings nothing, and an answered one ends.
         let expected = match (client.on, era) {
             (On::Line, _) => 2,
-            (On::Exchanges, Era::Legacy) => 1,
-            (On::Exchanges, Era::Modern) => 0,
+            (On::Exchanges | On::Http, Era::Legacy) => 1,
+            (On::Exchanges | On::Http, Era::Modern) => 0,
         };
         assert_eq!(stats.late_responses, expected);
         assert_eq!(stats.violations, 0);
@@ -156,7 +156,7 @@ fn close_gives_up_what_is_open_and_tells_the_server() {
         }
         let notices = client.count("notifications/cancelled");
         let closed = client.link.server().closed_streams.len();
-        let by_stream = client.on == On::Exchanges && era == Era::Modern;
+        let by_stream = client.on.has_streams() && era == Era::Modern;
         assert_eq!((notices, closed), if by_stream { (0, 2) } else { (2, 0) });
         assert_eq!(
             client.link.request(Method::ToolsList, None, &RequestOptions::default()),

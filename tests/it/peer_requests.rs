@@ -316,7 +316,7 @@ fn the_call_a_request_belongs_to_is_known_where_it_has_a_stream() {
         let call = client.call();
         client.complete(call);
         let during = asked(&client)[0].2;
-        assert_eq!(during, (on == On::Exchanges).then_some(call));
+        assert_eq!(during, on.has_streams().then_some(call));
         client.still_works();
     });
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, On, json};
 use crate::exchange_link::ExchangeLink;
+use crate::http_link::HttpLink;
 use crate::line_link::line_link;
 use crate::link::{Pieces, Shape};
 use crate::peer::{End, Out, Server, discover_result, initialize_result};
@@ -71,6 +72,10 @@ pub fn twisted(on: On, seed: u64, twist: Twist) -> Client {
             let mut link = ExchangeLink::new(config, server, latency, now);
             link.fidget = twist.fidget;
             Box::new(link)
+        }
+        On::Http => {
+            let latency = Duration::from_millis(rng.number() % 50);
+            Box::new(HttpLink::new(config, server, latency, now))
         }
     };
     Client { link, on }
@@ -345,7 +350,7 @@ fn check_wire(client: &Client) {
             (Some(method), None) => assert!(method.starts_with("notifications/"), "{}", received.text),
             (Some(method), Some(id)) => {
                 let id = id.as_u64().expect("our ids are integers");
-                assert!(asked.last().is_none_or(|last| *last < id) || client.on == On::Exchanges);
+                assert!(asked.last().is_none_or(|last| *last < id) || client.on.has_streams());
                 assert!(!asked.contains(&id), "{id} is used twice");
                 asked.push(id);
                 if matches!(method, "initialize" | "server/discover") {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::client_link::ClientLink;
 use crate::exchange_link::ExchangeLink;
+use crate::http_link::HttpLink;
 use crate::line_link::line_link;
 use crate::link::Shape;
 use crate::peer::{Act, End, Received, Server};
@@ -24,15 +25,34 @@ pub enum On {
     Line,
     /// A stream for each exchange.
     Exchanges,
+    /// HTTP.
+    Http,
 }
 
-/// Runs a scenario on both links.
+impl On {
+    /// Whether each exchange has a stream of its own.
+    #[must_use]
+    pub const fn has_streams(self) -> bool {
+        !matches!(self, Self::Line)
+    }
+}
+
+/// Runs a scenario on both links without HTTP: it does what HTTP knows nothing of.
 ///
 /// # Panics
 /// As the scenario does.
 pub fn on_both_links(scenario: impl Fn(On)) {
     scenario(On::Line);
     scenario(On::Exchanges);
+}
+
+/// Runs a scenario on all links.
+///
+/// # Panics
+/// As the scenario does.
+pub fn on_all_links(scenario: impl Fn(On)) {
+    on_both_links(&scenario);
+    scenario(On::Http);
 }
 
 /// A client and its server, in the middle of a scenario.
@@ -93,6 +113,7 @@ impl Client {
         let link: Box<dyn ClientLink> = match on {
             On::Line => Box::new(line_link(config, server, [shape.clone(), shape], 1, now)),
             On::Exchanges => Box::new(ExchangeLink::new(config, server, latency, now)),
+            On::Http => Box::new(HttpLink::new(config, server, latency, now)),
         };
         Self { link, on }
     }

@@ -19,6 +19,7 @@ pub mod exchange_link;
 pub mod fixture;
 pub mod fleet;
 pub mod host_chaos;
+pub mod http_link;
 pub mod line_link;
 pub mod link;
 pub mod pair;

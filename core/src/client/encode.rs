@@ -47,6 +47,9 @@ pub(crate) fn modern_prefix(revision: Revision, config: &Config, options: &Reque
     out
 }
 
+/// How a request begins, up to its id.
+const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+
 /// A request of `method`, ending in LF, and where its parameters stand.
 ///
 /// Written by hand, since it is on the way of every call: all names but those of the application are known to
@@ -61,7 +64,7 @@ pub(crate) fn request(
     let extra =
         extra.map(RawJson::as_bytes).and_then(|extra| extra.get(1..extra.len() - 1)).unwrap_or_default();
     let mut out = Vec::with_capacity(160 + meta_prefix.len() + extra.len() + body.len());
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(HEAD);
     write_u64(&mut out, id);
     out.extend_from_slice(br#","method":"#);
     if let Method::Other(name) = method {
@@ -98,6 +101,31 @@ pub(crate) fn request(
     let end = out.len();
     out.extend_from_slice(b"}\n");
     (Bytes::from(out), start..end)
+}
+
+/// A request of ours with another id, and where its parameters stand: the id stands at its beginning and as the
+/// progress token. `None`: that is not how the message looks.
+pub(crate) fn renumbered(message: &Bytes, params_at: Range<usize>, id: u64) -> Option<(Bytes, Range<usize>)> {
+    let digits = |at: usize| -> Option<Range<usize>> {
+        let len = message.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (len > 0).then_some(at..at + len)
+    };
+    let first = digits(HEAD.len()).filter(|_| message.starts_with(HEAD))?;
+    let params = RawJson::trusted(message.clone(), params_at.start, params_at.end);
+    let meta = params.view().get("_meta")?;
+    let token = meta.get(meta::PROGRESS_TOKEN)?.as_bytes();
+    // Both lie in the message.
+    let at = token.as_ptr() as usize - message.as_ptr() as usize;
+    let second = digits(at)?;
+    let mut out = Vec::with_capacity(message.len() + 40);
+    out.extend_from_slice(HEAD);
+    write_u64(&mut out, id);
+    let grown = out.len() - first.end;
+    out.extend_from_slice(message.get(first.end..second.start)?);
+    write_u64(&mut out, id);
+    out.extend_from_slice(message.get(second.end..)?);
+    let grown_twice = out.len() - message.len();
+    Some((Bytes::from(out), params_at.start + grown..params_at.end + grown_twice))
 }
 
 /// Appends the members of an object, given as the text between its braces, behind others.

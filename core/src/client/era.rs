@@ -156,6 +156,11 @@ impl EraSearch {
         self.hedged && matches!(self.probe, Probe::Open) && matches!(self.handshake, Handshake::NotSent)
     }
 
+    /// Silence of the probe is waited out.
+    pub(crate) const fn never_hedge(&mut self) {
+        self.hedged = false;
+    }
+
     /// The probe has been silent for long enough.
     pub(crate) fn hedge(&mut self) -> Step {
         if self.wants_hedge() { self.initialize(Revision::NEWEST_LEGACY) } else { Step::Wait }
@@ -298,7 +303,7 @@ impl EraSearch {
             Probe::Modern(_) => Verdict::Modern,
             Probe::NotSent | Probe::Open | Probe::Refused(_) => Verdict::Legacy,
         };
-        Step::Ready(Box::new(read_peer(result, revision, view.get("serverInfo"))), verdict)
+        Step::Ready(Box::new(read_handshake_peer(result, revision)), verdict)
     }
 }
 
@@ -310,6 +315,11 @@ fn refused(method: Method, error: Option<ErrorObject>) -> Step {
         Some(error) => Step::Close(CloseReason::Refused { method, error }, None),
         None => Step::Close(CloseReason::Incompatible { supported: Vec::new() }, None),
     }
+}
+
+/// The server, as the result of a handshake introduces it.
+pub(crate) fn read_handshake_peer(result: &RawJson, revision: Revision) -> Peer {
+    read_peer(result, revision, result.view().get("serverInfo"))
 }
 
 /// What a `server/discover` result says.

@@ -26,6 +26,9 @@ pub struct PeerRequestHandle(pub(crate) u64);
 pub enum Event {
     /// The server is known; requests may be made from here on.
     Ready(Box<Peer>),
+    /// The server had forgotten the session (revisions up to 2025-11-25 over HTTP), and a new one was opened: what was
+    /// read of it before may be stale, subscriptions and its log level are gone.
+    Renewed(Box<Peer>),
     /// What the next start should remember. May come again after [`Ready`](Self::Ready).
     Verdict(Verdict),
     /// A request is over. Each accepted request gives exactly one of these.

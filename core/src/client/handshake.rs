@@ -23,6 +23,9 @@ impl Session {
 
     /// The probe or the handshake was answered.
     pub(super) fn opening_answered(&mut self, owner: Owner, reply: Reply, now: Instant) {
+        if owner == Owner::Initialize && self.renewing.is_some() {
+            return self.renewal_answered(reply);
+        }
         let Some(opening) = self.opening_mut() else {
             // The probe of a connection that became legacy without it: too late to change this connection, but
             // worth remembering.
@@ -47,6 +50,13 @@ impl Session {
             ExchangeEnd::Refused(refusal) if owner == Owner::Probe && speaks_of_legacy(refusal.status) => {
                 self.opening_answered(owner, Reply::Unusable, now);
             }
+            // No answer, and no refusal either: a handshake tells. If that fails as well, this is what is told.
+            ExchangeEnd::Refused(refusal) if owner == Owner::Probe && refusal.status < 300 => {
+                if let Some(opening) = self.opening_mut() {
+                    opening.first_refusal = Some(refusal.clone());
+                }
+                self.opening_answered(owner, Reply::Unusable, now);
+            }
             ExchangeEnd::Refused(refusal) => {
                 self.opening_failed(CloseReason::HttpRefused(Box::new(refusal.clone())));
             }
@@ -62,9 +72,12 @@ impl Session {
     }
 
     fn opening_failed(&mut self, reason: CloseReason) {
-        if matches!(self.phase, Phase::Opening(_)) {
-            self.finish(reason);
+        if self.renewing.is_some() {
+            return self.renewal_failed(reason);
         }
+        let Some(opening) = self.opening_mut() else { return };
+        let first = opening.first_refusal.take();
+        self.finish(first.map_or(reason, |refusal| CloseReason::HttpRefused(Box::new(refusal))));
     }
 
     pub(super) fn opening_timeout(&mut self, now: Instant) {
@@ -111,6 +124,8 @@ impl Session {
                 }
             }
             Step::Close(reason, verdict) => {
+                let first = self.opening_mut().and_then(|opening| opening.first_refusal.take());
+                let reason = first.map_or(reason, |refusal| CloseReason::HttpRefused(Box::new(refusal)));
                 if let Some(verdict) = verdict {
                     self.events.push(Event::Verdict(verdict));
                 }
@@ -119,7 +134,7 @@ impl Session {
         }
     }
 
-    fn open_with(
+    pub(super) fn open_with(
         &mut self,
         id: u64,
         owner: Owner,

@@ -22,6 +22,7 @@ mod handshake;
 mod inbound;
 pub mod input;
 mod line;
+mod linked;
 pub mod listing;
 mod opening;
 mod peer_requests;

@@ -2,6 +2,7 @@
 
 use crate::client::config::Config;
 use crate::client::era::{EraSearch, Step};
+use crate::exchange::HttpRefusal;
 use crate::limits::Limits;
 use crate::time::Instant;
 
@@ -11,12 +12,14 @@ pub(super) struct Opening {
     pub(super) search: EraSearch,
     started: Instant,
     pub(super) probed_at: Instant,
+    /// What was wrong with an answer to the probe that said nothing of an era.
+    pub(super) first_refusal: Option<HttpRefusal>,
 }
 
 impl Opening {
     pub(super) fn start(config: &Config, now: Instant) -> (Self, Step) {
         let (search, step) = EraSearch::start(&config.start);
-        (Self { search, started: now, probed_at: now }, step)
+        (Self { search, started: now, probed_at: now, first_refusal: None }, step)
     }
 
     pub(super) const fn probed(&self) -> bool {

@@ -87,7 +87,7 @@ fn held(event: &Event) -> usize {
         },
         Event::Notification { params, .. } => raw(params),
         Event::PeerRequest { request, .. } => raw(&request.params),
-        Event::Ready(peer) => {
+        Event::Ready(peer) | Event::Renewed(peer) => {
             let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
             let server = &peer.server;
             let names = server.name.capacity() + text(&server.title) + server.version.capacity();

@@ -39,6 +39,8 @@ pub struct Session {
     /// with, so that `Closed` is the last event.
     pub(super) last_straw: Option<Violation>,
     messages_out: u64,
+    /// A new handshake beside a session that was ready, and until when it is waited for.
+    pub(super) renewing: Option<Instant>,
     /// What `_meta` begins with in every request.
     pub(super) meta_prefix: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl Session {
             violations_left,
             last_straw: None,
             messages_out: 0,
+            renewing: None,
             meta_prefix: Vec::new(),
         };
         session.take_step(step, now);
@@ -214,6 +217,7 @@ impl Session {
             return;
         }
         self.phase = Phase::Closed(reason.clone());
+        self.renewing = None;
         for id in self.requests.ids() {
             if let Some(open) = self.requests.remove(id)
                 && let Owner::Application(request) = open.owner
@@ -235,6 +239,7 @@ impl Session {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.opening_timeout(now);
+        self.renewal_timeout(now);
         for (id, open, which, limit) in self.requests.take_expired(now) {
             let Owner::Application(request) = open.owner else { continue };
             let notice = encode::cancelled(id, Some("timed out"));
@@ -251,7 +256,7 @@ impl Session {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let opening = match &self.phase {
             Phase::Opening(opening) => Some(opening.next_deadline(&self.config.limits)),
-            Phase::Ready(_) => None,
+            Phase::Ready(_) => self.renewing,
             Phase::Closed(_) => return None,
         };
         earliest(opening, earliest(self.requests.next_deadline(), self.peer_requests.next_deadline()))

@@ -29,6 +29,8 @@ pub enum FieldFault {
     Name,
     /// The value holds CR, LF, NUL or another control character.
     Value,
+    /// The transport sets a field of this name itself.
+    Reserved,
 }
 
 impl fmt::Display for FieldFault {
@@ -36,6 +38,7 @@ impl fmt::Display for FieldFault {
         f.write_str(match self {
             Self::Name => "a field's name is letters, digits and a few signs, nothing else",
             Self::Value => "a field's value holds no control characters",
+            Self::Reserved => "the transport sets this field itself",
         })
     }
 }
@@ -96,6 +99,11 @@ impl Fields {
     pub(crate) fn add(&mut self, name: &'static str, value: &str) {
         let pushed = self.push(name, value.as_bytes());
         debug_assert!(pushed.is_ok(), "{name}");
+    }
+
+    /// As [`add`](Self::add), for a name that is not ours.
+    pub(crate) fn copy(&mut self, name: &str, value: &[u8]) {
+        let _ = self.push(name, value);
     }
 
     /// The value of the first field of this name.

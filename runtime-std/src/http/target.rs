@@ -58,9 +58,9 @@ impl HttpTarget {
     /// Adds a field to every request.
     ///
     /// # Errors
-    /// The name is no token, or the value holds control characters.
+    /// The name is no token or one that the transport sets itself; the value holds control characters.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, FieldFault> {
-        self.target.fields.push(name, value.as_bytes())?;
+        self.target.add_field(name, value.as_bytes())?;
         Ok(self)
     }
 

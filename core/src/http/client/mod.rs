@@ -1,123 +1,112 @@
 //! The client over HTTP: a [`Session`] whose exchanges are HTTP requests.
+//!
+//! Both transports that MCP had, and both eras. What a session hands down becomes a POST; its answer is one message or a
+//! stream of them. The era is found by the answer to the probe alone: there is no hedge, since a second request beside
+//! it would be a second exchange, and its answer says nothing of the first. [`Limits::connect`] bounds the whole.
+//!
+//! [`Limits::connect`]: crate::limits::Limits::connect
 
-use core::time::Duration;
+mod answer;
+mod body;
+mod call;
+mod calls;
+mod drive;
+mod effect;
+mod legacy;
+mod old;
+mod push;
+mod resume;
+mod target;
+mod tools;
+mod wire;
 
-use bytes::Bytes;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::client::{
-    Config, Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session,
+    Config, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session, Start,
+    Verdict,
 };
 use crate::error::{ApiError, ConfigError};
-use crate::exchange::Partition;
-use crate::http::fields::Fields;
-use crate::http::head::{HttpHandle, RequestHead, ResponseHead};
-use crate::http::url::{Authority, Url};
-use crate::jsonrpc::RawJson;
-use crate::mcp::Method;
+use crate::exchange::ExchangeHandle;
+use crate::http::head::HttpHandle;
+use crate::jsonrpc::{JsonRef, RawJson};
 use crate::mcp::types::input::InputAnswer;
-use crate::time::Instant;
+use crate::mcp::{Era, Method};
+use crate::time::{Instant, Monotonic};
 
-/// Where a server is, and what it is told with every request.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Target {
-    /// The endpoint.
-    pub url: Url,
-    /// Fields that go with every request to its origin: `Authorization`, say. What the transport sets itself is refused.
-    pub fields: Fields,
-    /// Which of the two HTTP transports it speaks.
-    pub kind: Kind,
-    /// How many redirects (307, 308) are followed, within the origin only.
-    pub max_redirects: u8,
-    /// The longest pause before a stream that ended is opened again, whatever the server asks for (`retry`).
-    pub max_retry: Duration,
-}
+pub use effect::{Effect, End};
+pub use target::{Kind, Target};
 
-impl Target {
-    /// A server at `url`, with the defaults.
-    #[must_use]
-    pub const fn new(url: Url) -> Self {
-        Self {
-            url,
-            fields: Fields::new(),
-            kind: Kind::Auto,
-            max_redirects: 5,
-            max_retry: Duration::from_secs(60),
-        }
-    }
-}
-
-/// Which HTTP transport a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Streamable HTTP; the older one if the server turns out to know nothing newer.
-    #[default]
-    Auto,
-    /// Streamable HTTP (2025-03-26 and later), nothing else.
-    Streamable,
-    /// HTTP with SSE (2024-11-05), nothing else.
-    Sse,
-}
-
-/// What a client asks of its runtime.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Effect {
-    /// Send this request, on a connection of its own while it lasts.
-    Open {
-        /// Its name.
-        exchange: HttpHandle,
-        /// Who to connect to.
-        to: Authority,
-        /// The head, `Host` included.
-        head: RequestHead,
-        /// The body; empty for none.
-        body: Bytes,
-        /// Whose credential it carries: connections are not shared across partitions.
-        partition: Partition,
-    },
-    /// Nothing more is wanted of this exchange: close its connection, or do not send it. Nothing more is told of it.
-    Close {
-        /// Its name.
-        exchange: HttpHandle,
-    },
-}
-
-/// How an exchange ended.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum End {
-    /// Its answer is whole.
-    Whole,
-    /// It broke off. `sent`: the request had begun to leave.
-    Broken,
-    /// No connection could be made, or none that may be used. Nothing of the request left.
-    Unreachable,
-}
+use calls::Calls;
+use legacy::Legacy;
+use old::Old;
+use tools::Tools;
+use wire::Wire;
 
 /// A client's conversation with one server over HTTP.
 ///
 /// Takes what the application asks as a [`LineConnection`](crate::client::LineConnection) does and tells the same
 /// events. A runtime carries out its [`Effect`]s, and tells of each exchange: [`handle_sent`](Self::handle_sent), one
-/// [`handle_head`](Self::handle_head), bodies, and one [`handle_end`](Self::handle_end), at any point.
+/// [`handle_head`](Self::handle_head), bodies, and one [`handle_end`](Self::handle_end), at any point. What comes in
+/// another order, twice or for an unknown exchange is harmless.
 #[derive(Debug)]
 pub struct Client {
     session: Session,
+    target: Target,
+    clock: Monotonic,
+    wires: BTreeMap<HttpHandle, Wire>,
+    last: u64,
+    effects: VecDeque<Effect>,
+    calls: Calls,
+    /// Answers that nobody wants, and until when they may pass by.
+    drains: BTreeSet<(Instant, HttpHandle)>,
+    /// Answers whose rest is fetched, and when.
+    resumes: BTreeSet<(Instant, ExchangeHandle)>,
+    legacy: Legacy,
+    old: Option<Old>,
+    tools: Tools,
+    /// When to stop waiting for what leaves last, once the session is over.
+    flush_until: Option<Instant>,
 }
 
-#[expect(clippy::todo, reason = "a seam")]
 impl Client {
     /// A client that begins at once: its first request is among its effects.
     ///
     /// # Errors
     /// A limit is out of bounds.
     pub fn new(
-        _config: Config,
-        _target: Target,
-        _seed: [u8; 32],
-        _now: Instant,
+        mut config: Config,
+        target: Target,
+        seed: [u8; 32],
+        now: Instant,
     ) -> Result<Self, ConfigError> {
-        todo!()
+        let old = target.kind == Kind::Sse;
+        // That transport is older than the modern era.
+        if old && !matches!(config.start, Start::Pinned(_)) {
+            config.start = Start::Remembered(Verdict::Legacy);
+        }
+        let mut session = Session::new(config, seed, now)?;
+        session.never_hedge();
+        let mut this = Self {
+            session,
+            target,
+            clock: Monotonic::new(now),
+            wires: BTreeMap::new(),
+            last: 0,
+            effects: VecDeque::new(),
+            calls: Calls::default(),
+            drains: BTreeSet::new(),
+            resumes: BTreeSet::new(),
+            legacy: Legacy::default(),
+            old: None,
+            tools: Tools::default(),
+            flush_until: None,
+        };
+        if old {
+            this.open_old(None);
+        }
+        this.carry_out(now);
+        Ok(this)
     }
 
     /// The session, for its getters.
@@ -130,27 +119,41 @@ impl Client {
     /// but not for logs either.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
-        todo!()
+        self.legacy.session_id.as_deref()
     }
 
     /// Which transport is spoken, once that is known.
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
-        todo!()
+        if self.is_old() {
+            return Some(Kind::Sse);
+        }
+        self.session.revision().map(|_| Kind::Streamable)
     }
 
     /// Makes a request; see [`Session::request`].
     ///
     /// # Errors
-    /// As there; [`ApiError::OutboundFull`] when too much waits to be sent.
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be sent; [`ApiError::BadParams`] when an argument of
+    /// a tool that the head has to repeat is not of the type that the tool's schema says (2026-07-28).
     pub fn request(
         &mut self,
-        _method: Method,
-        _params: Option<RawJson>,
-        _options: &RequestOptions,
-        _now: Instant,
+        method: Method,
+        params: Option<RawJson>,
+        options: &RequestOptions,
+        now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        todo!()
+        self.check_room()?;
+        if method == Method::ToolsCall
+            && let Some(params) = &params
+        {
+            let name = params.view().get("name").and_then(JsonRef::str).map(|name| name.decode());
+            let arguments = params.view().get("arguments").and_then(|arguments| params.slice_of(arguments));
+            self.check_arguments(&name.unwrap_or_default(), arguments.as_ref(), options)?;
+        }
+        let request = self.session.request(method, params, options, now)?;
+        self.carry_out(now);
+        Ok(request)
     }
 
     /// `tools/call`; see [`Session::call_tool`].
@@ -159,12 +162,29 @@ impl Client {
     /// As [`request`](Self::request).
     pub fn call_tool(
         &mut self,
-        _name: &str,
-        _arguments: Option<&RawJson>,
-        _options: &RequestOptions,
-        _now: Instant,
+        name: &str,
+        arguments: Option<&RawJson>,
+        options: &RequestOptions,
+        now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        todo!()
+        self.check_room()?;
+        self.check_arguments(name, arguments, options)?;
+        let request = self.session.call_tool(name, arguments, options, now)?;
+        self.carry_out(now);
+        Ok(request)
+    }
+
+    fn check_arguments(
+        &self,
+        tool: &str,
+        arguments: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<(), ApiError> {
+        let modern = self.session.revision().is_some_and(|revision| revision.era() == Era::Modern);
+        if modern && !self.arguments_fit(options.partition, tool, arguments) {
+            return Err(ApiError::BadParams("an argument is not of the type that its x-mcp-header is for"));
+        }
+        Ok(())
     }
 
     /// Goes on with a call that asked for input; see [`Session::resume`].
@@ -173,25 +193,26 @@ impl Client {
     /// As there.
     pub fn resume(
         &mut self,
-        _from: &InputRequired,
-        _answers: &InputAnswers,
-        _options: &RequestOptions,
-        _now: Instant,
+        from: &InputRequired,
+        answers: &InputAnswers,
+        options: &RequestOptions,
+        now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        todo!()
+        self.check_room()?;
+        let request = self.session.resume(from, answers, options, now)?;
+        self.carry_out(now);
+        Ok(request)
     }
 
     /// Sends a notification; see [`Session::notify`].
     ///
     /// # Errors
-    /// As there.
-    pub fn notify(
-        &mut self,
-        _method: Method,
-        _params: Option<RawJson>,
-        _now: Instant,
-    ) -> Result<(), ApiError> {
-        todo!()
+    /// As there; [`ApiError::OutboundFull`] when too much waits to be sent.
+    pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
+        self.check_room()?;
+        self.session.notify(method, params, now)?;
+        self.carry_out(now);
+        Ok(())
     }
 
     /// Gives a request up; see [`Session::cancel`].
@@ -200,11 +221,13 @@ impl Client {
     /// As there.
     pub fn cancel(
         &mut self,
-        _request: RequestHandle,
-        _reason: Option<&str>,
-        _now: Instant,
+        request: RequestHandle,
+        reason: Option<&str>,
+        now: Instant,
     ) -> Result<(), ApiError> {
-        todo!()
+        self.session.cancel(request, reason, now)?;
+        self.carry_out(now);
+        Ok(())
     }
 
     /// Answers a request of the server's; see [`Session::answer`].
@@ -213,69 +236,27 @@ impl Client {
     /// As there.
     pub fn answer(
         &mut self,
-        _peer: PeerRequestHandle,
-        _answer: &InputAnswer,
-        _now: Instant,
+        peer: PeerRequestHandle,
+        answer: &InputAnswer,
+        now: Instant,
     ) -> Result<(), ApiError> {
-        todo!()
+        self.check_room()?;
+        self.session.answer(peer, answer, now)?;
+        self.carry_out(now);
+        Ok(())
+    }
+
+    fn check_room(&self) -> Result<(), ApiError> {
+        if self.calls.kept_bytes() >= self.session.config().limits.max_queued_out_bytes {
+            return Err(ApiError::OutboundFull);
+        }
+        Ok(())
     }
 
     /// Ends the conversation; a session that the server keeps is ended by DELETE, for which
     /// [`Limits::close_flush`](crate::limits::Limits::close_flush) is waited before `Closed`.
-    pub fn close(&mut self, _now: Instant) {
-        todo!()
-    }
-
-    /// The first byte of an exchange's request left.
-    pub fn handle_sent(&mut self, _exchange: HttpHandle, _now: Instant) {
-        todo!()
-    }
-
-    /// The head of the answer.
-    pub fn handle_head(&mut self, _exchange: HttpHandle, _head: &ResponseHead, _now: Instant) {
-        todo!()
-    }
-
-    /// A piece of its body.
-    pub fn handle_body(&mut self, _exchange: HttpHandle, _piece: Bytes, _now: Instant) {
-        todo!()
-    }
-
-    /// The exchange is over.
-    pub fn handle_end(&mut self, _exchange: HttpHandle, _end: End, _now: Instant) {
-        todo!()
-    }
-
-    /// The time is `now`.
-    pub fn handle_timeout(&mut self, _now: Instant) {
-        todo!()
-    }
-
-    /// When to call [`handle_timeout`](Self::handle_timeout) next.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        todo!()
-    }
-
-    /// What to do next.
-    pub fn poll_effect(&mut self) -> Option<Effect> {
-        todo!()
-    }
-
-    /// The next event, oldest first; `Closed` is the last.
-    pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
-    }
-
-    /// Whether bodies should be read. False is back-pressure: events wait to be taken.
-    #[must_use]
-    pub fn wants_input(&self) -> bool {
-        todo!()
-    }
-
-    /// Bytes that are held.
-    #[must_use]
-    pub fn retained_bytes(&self) -> usize {
-        todo!()
+    pub fn close(&mut self, now: Instant) {
+        self.session.close(now);
+        self.carry_out(now);
     }
 }

@@ -1,0 +1,44 @@
+//! What passes between a client and its runtime.
+
+use bytes::Bytes;
+
+use crate::exchange::Partition;
+use crate::http::head::{HttpHandle, RequestHead};
+use crate::http::url::Authority;
+
+/// What a client asks of its runtime.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Send this request, on a connection of its own while it lasts.
+    Open {
+        /// Its name.
+        exchange: HttpHandle,
+        /// Who to connect to.
+        to: Authority,
+        /// The head, `Host` included.
+        head: RequestHead,
+        /// The body; empty for none.
+        body: Bytes,
+        /// Whose credential it carries: connections are not shared across partitions.
+        partition: Partition,
+    },
+    /// Nothing more is wanted of this exchange: close its connection, or do not send it. Nothing more is told of it.
+    Close {
+        /// Its name.
+        exchange: HttpHandle,
+    },
+}
+
+/// How an exchange ended. Whether its request had begun to leave is told before, by
+/// [`handle_sent`](super::Client::handle_sent).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum End {
+    /// Its answer is whole.
+    Whole,
+    /// It broke off.
+    Broken,
+    /// No connection could be made, or none that may be used. Nothing of the request left.
+    Unreachable,
+}
