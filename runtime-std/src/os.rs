@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 #[cfg(any(not(unix), sanswire_plain))]
 mod plain;
+#[cfg(test)]
+mod tests;
 #[cfg(all(unix, not(sanswire_plain)))]
 mod unix;
 

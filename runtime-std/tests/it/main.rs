@@ -26,7 +26,9 @@ mod host_soak;
 mod hosted;
 mod hostile;
 mod http_besieged;
+mod http_client;
 mod http_peer;
+mod http_script;
 mod http_serving;
 mod input;
 mod listening;
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
                 hostile::trials(),
                 http_besieged::trials(),
                 http_serving::trials(),
+                http_client::trials(),
                 input::trials(),
                 listening::trials(),
                 processes::trials(),

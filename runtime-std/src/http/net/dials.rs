@@ -1,6 +1,5 @@
 //! Connections that are being made, each by a thread of its own.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -29,11 +28,6 @@ impl Dial {
         self.partition == partition && self.to == *to
     }
 
-    /// What there is to say of it if it is not waited for any longer.
-    pub(super) fn is_late(&self) -> DialFault {
-        no_connection(&self.to, io::ErrorKind::TimedOut.into())
-    }
-
     /// What comes of it is not wanted any more.
     pub(super) fn cancel(self) {
         self.cancelled.store(true, Ordering::Relaxed);
@@ -60,12 +54,8 @@ pub(super) fn start(
     });
     match spawned {
         Ok(_) => Ok(Dial { number, to, partition, cancelled }),
-        Err(source) => Err(no_connection(&to, source)),
+        Err(source) => Err(DialFault::System(source)),
     }
-}
-
-fn no_connection(to: &Authority, source: io::Error) -> DialFault {
-    DialFault::Connect { address: format!("{}:{}", to.host, to.port), source }
 }
 
 impl Shared {

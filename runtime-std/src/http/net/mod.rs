@@ -24,7 +24,7 @@ use self::line::Line;
 use self::pool::Order;
 use self::told::Told;
 use crate::http::HttpTarget;
-use crate::http::dial::{DialFault, Dialer};
+use crate::http::dial::{DialFault, DialStep, Dialer};
 use crate::os::{Got, Polls, Want};
 use crate::shared::Shared;
 
@@ -267,8 +267,9 @@ impl Net {
     pub(crate) fn shut_down(&mut self) {
         self.over = true;
         self.waiting.clear();
-        if let (Some(dial), true) = (self.dials.first(), self.lines.is_empty()) {
-            self.fault = Some(dial.is_late());
+        if !self.dials.is_empty() && self.lines.is_empty() {
+            let late = DialFault::TimedOut { during: DialStep::Connect, limit: self.connect };
+            self.fault.get_or_insert(late);
         }
         self.dials.drain(..).for_each(Dial::cancel);
         self.idle.clear();

@@ -17,8 +17,8 @@ use crate::os::Got;
 use crate::shared::Shared;
 
 /// A connection that carried nothing for longer than this is looked at before it is used: its end may wait there to be
-/// read. Nobody may have polled it meanwhile.
-const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// read. Nobody may have polled it meanwhile. Calls that follow on each other's heels are spared the look.
+const LOOK_AFTER: Duration = Duration::from_micros(50);
 
 /// A request that has no connection yet.
 pub(super) struct Order {
@@ -129,6 +129,9 @@ impl Net {
         self.idle.retain(|idle| *idle != number);
         let Some(mut line) = self.lines.remove(&number) else { return };
         line.wire.shutdown();
+        if let Some(fault) = line.wire.take_fault() {
+            self.fault = Some(DialFault::Tls(fault));
+        }
         match line.open {
             None => {}
             Some(Open { order: Some(order), .. }) if line.used => self.waiting.push_front(order),
