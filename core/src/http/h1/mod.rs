@@ -120,7 +120,8 @@ pub enum Fault {
 pub enum Closed {
     /// We closed it.
     Local,
-    /// The peer ended it between two exchanges, or as it had announced.
+    /// The peer ended it: between two exchanges, as it had announced, before the first byte of an answer (client), or
+    /// while its answer was open (server).
     Eof,
     /// The peer did something that cannot be gone on from.
     Fault(Fault),

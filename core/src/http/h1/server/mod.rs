@@ -1,5 +1,6 @@
 //! The server's side of a connection.
 
+mod answer;
 mod reading;
 
 use alloc::vec::Vec;
@@ -8,17 +9,16 @@ use core::time::Duration;
 
 use bytes::Bytes;
 
-use super::body::Incoming;
 use super::events::Events;
 use super::input::Input;
 use super::parse::Asked;
-use super::write::{self, Connection, Framing};
-use super::{Body, Closed, Fault, Limits};
-use crate::error::ApiError;
-use crate::http::head::{RequestHead, ResponseHead};
+use super::write;
+use super::{Closed, Fault, Limits};
+use crate::http::head::RequestHead;
 use crate::machine::Machine;
 use crate::outbox::Waiting;
 use crate::time::{Instant, Monotonic};
+use answer::Answer;
 use reading::Reading;
 
 /// The server's side of one connection: one exchange after the other; requests that are sent ahead wait.
@@ -52,29 +52,6 @@ pub struct Server {
     closed: Option<Closed>,
 }
 
-/// How far the answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    /// Nothing is to be answered.
-    None,
-    /// It is not begun.
-    Due,
-    /// Its body is sent in pieces.
-    Open(Pieces),
-    /// All of it was said, but may not have left.
-    Complete,
-}
-
-/// How the pieces of a body are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pieces {
-    Chunked,
-    /// As they are, to the end of the connection.
-    Bare,
-    /// Not at all: the answer has no body.
-    Dropped,
-}
-
 /// What a deadline is for.
 enum Timer {
     Idle,
@@ -84,8 +61,6 @@ enum Timer {
     Write,
 }
 
-/// As much of a body that nobody wants is read so that the connection can be used again.
-const SMALL_REST: usize = 8 * 1024;
 /// While a request is answered, so much of what comes behind it is read ahead; the end of the connection is seen only
 /// there.
 const READ_AHEAD: usize = 16 * 1024;
@@ -151,89 +126,6 @@ impl Server {
         }
     }
 
-    /// Begins the answer. Fields that frame the body or the connection are left out: they are written here.
-    ///
-    /// # Errors
-    /// [`ApiError::UnknownRequest`] if no request waits for one; [`ApiError::Closed`]; [`ApiError::BadParams`] for a
-    /// status below 200.
-    pub fn respond(&mut self, head: &ResponseHead, body: Body, now: Instant) -> Result<(), ApiError> {
-        let now = self.clock.advance(now);
-        self.check_open()?;
-        if self.answer != Answer::Due {
-            return Err(ApiError::UnknownRequest);
-        }
-        if !matches!(head.status, 200..=999) {
-            return Err(ApiError::BadParams("the status of an answer is between 200 and 999"));
-        }
-        let bodiless = matches!(head.status, 204 | 304);
-        let (framing, answer) = match &body {
-            Body::Empty if bodiless || self.asked == Asked::Head => (Framing::Nothing, Answer::Complete),
-            Body::Whole(_) if bodiless => (Framing::Nothing, Answer::Complete),
-            Body::Empty => (Framing::Length(0), Answer::Complete),
-            Body::Whole(bytes) => (Framing::Length(bytes.len()), Answer::Complete),
-            Body::Stream if bodiless => (Framing::Nothing, Answer::Open(Pieces::Dropped)),
-            Body::Stream if self.asked == Asked::Head => (Framing::Nothing, Answer::Open(Pieces::Dropped)),
-            Body::Stream if self.old => (Framing::Nothing, Answer::Open(Pieces::Bare)),
-            Body::Stream => (Framing::Chunked, Answer::Open(Pieces::Chunked)),
-        };
-        if answer == Answer::Open(Pieces::Bare) || !self.rest_is_small() {
-            self.last.get_or_insert(Closed::Local);
-        }
-        let connection = match (&self.last, self.old) {
-            (Some(_), _) => Connection::Close,
-            (None, true) => Connection::KeepAlive,
-            (None, false) => Connection::Silent,
-        };
-        self.begin_write(now);
-        self.out.append(|block| write::answer(block, head.status, &head.fields, framing, connection));
-        if let Body::Whole(bytes) = body
-            && !bodiless
-            && self.asked != Asked::Head
-        {
-            self.out.push(bytes);
-        }
-        self.answer = answer;
-        if answer == Answer::Complete {
-            self.complete(now);
-        }
-        Ok(())
-    }
-
-    /// A further piece of an answer's body that is sent piece by piece. It leaves at once, as far as the peer takes it.
-    ///
-    /// # Errors
-    /// [`ApiError::OutboundFull`] while too much waits; [`ApiError::UnknownRequest`] if no such body is open;
-    /// [`ApiError::Closed`].
-    pub fn send(&mut self, piece: Bytes, now: Instant) -> Result<(), ApiError> {
-        let now = self.clock.advance(now);
-        self.check_open()?;
-        let Answer::Open(pieces) = self.answer else { return Err(ApiError::UnknownRequest) };
-        if self.out.len() >= self.limits.max_queued_out_bytes {
-            return Err(ApiError::OutboundFull);
-        }
-        if piece.is_empty() || pieces == Pieces::Dropped {
-            return Ok(());
-        }
-        self.begin_write(now);
-        match pieces {
-            Pieces::Chunked => write::chunk(&mut self.out, piece),
-            Pieces::Bare | Pieces::Dropped => self.out.push(piece),
-        }
-        Ok(())
-    }
-
-    /// The end of that body.
-    pub fn end(&mut self, now: Instant) {
-        let now = self.clock.advance(now);
-        let Answer::Open(pieces) = self.answer else { return };
-        if pieces == Pieces::Chunked {
-            self.begin_write(now);
-            write::last_chunk(&mut self.out);
-        }
-        self.answer = Answer::Complete;
-        self.complete(now);
-    }
-
     /// Bytes that wait to be written.
     #[must_use]
     pub fn queued_out_bytes(&self) -> usize {
@@ -276,54 +168,6 @@ impl Server {
         self.input.release();
         self.out.release();
         self.events.release();
-    }
-
-    const fn check_open(&self) -> Result<(), ApiError> {
-        if matches!(self.reading, Reading::Linger { .. } | Reading::Over) {
-            Err(ApiError::Closed)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Something is about to be queued.
-    const fn begin_write(&mut self, now: Instant) {
-        if self.out.is_empty() {
-            self.write_since = now;
-        }
-    }
-
-    /// Whether what is left of the body is worth reading for the sake of the connection. After an answer without 100
-    /// (Continue) nobody knows whether the body still comes.
-    const fn rest_is_small(&self) -> bool {
-        match &self.reading {
-            Reading::Untaken { expects: true, .. } => false,
-            Reading::Untaken { body: Incoming::Length(left), .. } | Reading::Body(Incoming::Length(left)) => {
-                *left <= SMALL_REST as u64
-            }
-            Reading::Untaken { .. } | Reading::Body(_) => false,
-            Reading::Head { .. }
-            | Reading::Rest { .. }
-            | Reading::Answered
-            | Reading::Linger { .. }
-            | Reading::Over => true,
-        }
-    }
-
-    /// The answer was said whole.
-    fn complete(&mut self, now: Instant) {
-        if matches!(self.reading, Reading::Untaken { .. } | Reading::Body(_)) {
-            let small = self.rest_is_small();
-            let why = self.last.take();
-            self.reading = match (mem::replace(&mut self.reading, Reading::Over), why) {
-                (Reading::Untaken { body, .. } | Reading::Body(body), None) if small => {
-                    self.read_since = now;
-                    Reading::Rest { body, left: SMALL_REST }
-                }
-                (_, why) => Reading::linger(why.unwrap_or(Closed::Local)),
-            };
-        }
-        self.advance(now);
     }
 
     fn finish(&mut self, why: Closed) {
@@ -424,7 +268,7 @@ impl Machine for Server {
     }
 
     fn poll_event(&mut self) -> Option<ServerEvent> {
-        let was_full = !self.wants_read();
+        let was_full = matches!(self.reading, Reading::Body(_)) && !self.wants_read();
         let event = self.events.pop().or_else(|| self.closed.take().map(ServerEvent::Closed));
         if was_full && self.wants_read() {
             // While events waited, nobody read.

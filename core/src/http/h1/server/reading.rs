@@ -8,8 +8,10 @@ use crate::http::h1::parse::{self, Asked, HeadScan, Refusal, Request};
 use crate::http::h1::{Closed, write};
 use crate::time::Instant;
 
+/// As much of a body that nobody wants is read so that the connection can be used again.
+pub(super) const SMALL_REST: usize = 8 * 1024;
 /// How much is dropped, and for how long, before a connection is closed whose client may still be sending.
-const LINGER_BYTES: usize = 1024 * 1024;
+const LINGER_BYTES: usize = 16 * 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 /// Empty lines that may stand in front of a request (RFC 9112, section 2.2).
 const BLANK_LINES: u8 = 2;
