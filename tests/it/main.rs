@@ -21,6 +21,7 @@ mod host_opening;
 mod host_reconnect;
 mod host_refresh;
 mod http_endpoint;
+mod http_h1_oracle;
 mod ids;
 mod input_rounds;
 mod limits;

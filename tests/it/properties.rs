@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sanswire_tests::properties::{
-    check_envelope, check_frame_line, check_frame_sse, check_host, check_served,
+    check_envelope, check_frame_line, check_frame_sse, check_host, check_http_h1, check_served,
 };
 use std::fs;
 use std::path::Path;
@@ -225,4 +225,41 @@ fn the_seeds_of_event_streams_come_to_what_the_standard_says() {
 #[test]
 fn the_seeds_of_what_a_host_meets_keep_the_rules() {
     each_file("../../fuzz/seeds/host", check_host);
+}
+
+/// Lines and bodies of the seeds of HTTP, to be put together anew.
+fn pieces_of_http() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/http_h1");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("the seeds").map(|file| file.expect("one").path()).collect();
+    files.sort();
+    let pieces = files.iter().flat_map(|file| {
+        let seed = fs::read(file).expect("a seed");
+        seed[2..].split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
+    });
+    pieces.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn http_does_not_depend_on_how_the_stream_was_cut(
+        setting in any::<u8>(),
+        cuts in any::<u8>(),
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                9 => prop::sample::select(pieces_of_http()),
+                1 => proptest::collection::vec(any::<u8>(), 0..20),
+            ],
+            0..30,
+        ),
+    ) {
+        check_http_h1(&[vec![setting, cuts], pieces.concat()].concat());
+    }
+}
+
+#[test]
+fn the_seeds_of_http_keep_the_rules() {
+    each_file("../../fuzz/seeds/http_h1", check_http_h1);
 }

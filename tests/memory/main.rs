@@ -7,6 +7,7 @@ mod counting;
 mod fleet;
 mod floods;
 mod host;
+mod http_h1;
 mod served;
 
 #[global_allocator]
@@ -42,6 +43,10 @@ fn main() {
         ("served_random_runs", served::served_random_runs),
         ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
         ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
+        ("http_heads_as_long_as_allowed", http_h1::http_heads_as_long_as_allowed),
+        ("http_bodies_that_nobody_takes", http_h1::http_bodies_that_nobody_takes),
+        ("http_answers_that_nobody_reads", http_h1::http_answers_that_nobody_reads),
+        ("http_random_runs", http_h1::http_random_runs),
         ("fleet_notifications_that_nobody_takes", fleet::fleet_notifications_that_nobody_takes),
         ("fleet_results_that_nobody_takes", fleet::fleet_results_that_nobody_takes),
     ];
