@@ -20,6 +20,7 @@ use super::call::PendingCall;
 use super::shared::Shared;
 use super::surface::Approver;
 use crate::client::Client;
+use crate::error::ConnectError;
 use crate::exit::Exit;
 
 /// Many servers behind one policy. Clones share it; any number of threads may use it at once.
@@ -169,6 +170,13 @@ impl Host {
     #[must_use]
     pub fn state(&self, server: &str) -> Option<ServerState> {
         self.with(|machine| machine.state(server))
+    }
+
+    /// Why the last attempt to connect to a server came to nothing; `None` if it did not. [`ServerState::error`] says
+    /// it in words that are masked; what stands in this may hold what the server or the system said.
+    #[must_use]
+    pub fn connect_error(&self, server: &str) -> Option<Arc<ConnectError>> {
+        self.shared().lock().not_opened.get(server).cloned()
     }
 
     /// The machine, to be read: what is offered ([`Machine::registry`]), what a model is told of it

@@ -48,9 +48,10 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
         return host.act(|machine, now| machine.handle_not_opened(client, why, now));
     }
     let Some(launch) = host.launches.get(&attempt.server) else { return };
-    let Attempt { start, until, closer, .. } = attempt;
+    let Attempt { start, until, closer, server, .. } = attempt;
     match launch.open(start, (host.clock.now(), until), host.shutdown_total, &closer) {
         Ok(connection) => {
+            host.lock().not_opened.remove(&server);
             Keeping { host, client, connection: &connection, told: None, open: Vec::new() }.run();
             host.detach(client);
             if host.with_link(client, |link| link.failed).unwrap_or(false) {
@@ -60,9 +61,10 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
         }
         Err(error) => {
             let why = error.to_string();
-            if let ConnectError::Closed { exit: Some(exit), .. } = error {
-                leaving.exit = Some(*exit);
+            if let ConnectError::Closed { exit: Some(exit), .. } = &error {
+                leaving.exit = Some(Exit::clone(exit));
             }
+            host.lock().not_opened.insert(server, Arc::new(error));
             host.act(|machine, now| machine.handle_not_opened(client, &why, now));
         }
     }

@@ -21,6 +21,7 @@ use super::slot::{Asked, Slot, Work};
 use super::surface::Approver;
 use crate::clock::Clock;
 use crate::closer::Closer;
+use crate::error::ConnectError;
 use crate::exit::Exit;
 use crate::pending::Canceller;
 
@@ -46,6 +47,8 @@ pub(super) struct State {
     pub(super) observed: Option<Observed>,
     /// Of the last connection of each server that is gone.
     pub(super) exits: BTreeMap<Arc<str>, (SessionNumber, Exit)>,
+    /// Why the last attempt at each server came to nothing.
+    pub(super) not_opened: BTreeMap<Arc<str>, Arc<ConnectError>>,
     /// How long the timer sleeps. `None`: until it is woken.
     pub(super) timer_until: Option<Instant>,
     pub(super) closing: bool,
@@ -78,6 +81,7 @@ impl Shared {
             approver: None,
             observed,
             exits: BTreeMap::new(),
+            not_opened: BTreeMap::new(),
             timer_until: None,
             closing: false,
             closed: None,

@@ -8,7 +8,7 @@ use sanswire_std::sanswire::error::CloseReason;
 use sanswire_std::sanswire::host::catalog::ToolOutcome;
 use sanswire_std::sanswire::host::link::Status;
 use sanswire_std::sanswire::host::{ServerConfig, Warning};
-use sanswire_std::{Command, Ended, StopLadder, Wrap, Wrapped};
+use sanswire_std::{Command, ConnectError, Ended, StopLadder, Wrap, Wrapped};
 
 use crate::common::{LONG, child, eventually, options, runs, shell, trials, within};
 use crate::host_common::{
@@ -54,6 +54,9 @@ fn h_091_h_127_others_work_while_one_hangs_and_one_is_missing() {
     until(&host, "missing", Status::Failed);
     let error = host.state("missing").unwrap().error.unwrap();
     assert!(error.contains("there is no program sanswire-no-such-program in PATH"), "{error}");
+    let why = host.connect_error("missing").unwrap();
+    assert!(matches!(&*why, ConnectError::Spawn { program, .. } if program == "sanswire-no-such-program"));
+    assert!(host.connect_error("good").is_none() && host.connect_error("hung").is_none());
     // It has a minute, and nobody else needs it.
     assert_eq!(status(&host, "hung"), Status::Connecting);
     assert!(!host.wait_started(Duration::ZERO));
