@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use sanswire::client::{Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
+use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
 
 use crate::command::Command;
@@ -109,6 +110,12 @@ impl Client {
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.shared().lock().verdict.clone()
+    }
+
+    /// Which of the two ways a server that is reached over HTTP speaks, as far as that is known.
+    #[must_use]
+    pub fn http_kind(&self) -> Option<Kind> {
+        self.shared().lock().machine.http_kind()
     }
 
     /// How long it took from the start until the session was ready.

@@ -82,8 +82,8 @@ pub use command::{Command, InheritEnv};
 pub use error::ConnectError;
 pub use exit::{Ended, Exit};
 pub use http::{
-    CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxy, ProxyAddress, ProxyAddressFault,
-    ProxyFault, TlsFault,
+    CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxied, Proxy, ProxyAddress,
+    ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
 };
 pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};

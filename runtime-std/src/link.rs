@@ -5,6 +5,7 @@ use sanswire::client::{
     Session,
 };
 use sanswire::error::ApiError;
+use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;
@@ -118,6 +119,14 @@ impl Link {
         match self {
             Self::Line(line) => line.handle_timeout(now),
             Self::Http(net) => net.handle_timeout(shared, now),
+        }
+    }
+
+    /// Which way is spoken over HTTP.
+    pub(crate) fn http_kind(&mut self) -> Option<Kind> {
+        match self {
+            Self::Line(_) => None,
+            Self::Http(net) => net.client().kind(),
         }
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sanswire::client::Config;
+use sanswire::http::{ResponseHead, Verb};
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
 use crate::closer::Closer;
+use crate::http::Reached;
 use crate::stderr_log::StderrLog;
 use crate::wrap::Wrap;
 
@@ -151,6 +153,16 @@ pub trait Tap: Send + Sync {
     /// So many messages were dropped before the next one.
     fn lost(&self, count: u64) {
         let _ = count;
+    }
+
+    /// Over HTTP: a connection was made.
+    fn reached(&self, at: Duration, how: &Reached) {
+        let _ = (at, how);
+    }
+
+    /// Over HTTP: an answer began, to a request of this kind. Fields of its head may be secrets: the id of a session.
+    fn answered(&self, at: Duration, request: &Verb, head: &ResponseHead) {
+        let _ = (at, request, head);
     }
 }
 

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanswire::http::{ResponseHead, Verb};
+
+use crate::http::Reached;
 use crate::options::{Direction, Tap};
 
 /// The longest line that is told whole.
@@ -51,9 +54,38 @@ pub(crate) struct TapQueue {
     changed: Condvar,
 }
 
+/// What is told.
+pub(crate) enum News {
+    Line(Direction, Box<[u8]>),
+    Reached(Box<Reached>),
+    Answered(Box<(Verb, ResponseHead)>),
+}
+
+impl News {
+    /// What it costs to keep it.
+    fn cost(&self) -> usize {
+        LINE + match self {
+            Self::Line(_, line) => line.len(),
+            Self::Reached(_) => size_of::<Reached>(),
+            Self::Answered(answer) => {
+                let fields = answer.1.fields.iter().map(|(name, value)| name.len() + value.len() + LINE);
+                fields.sum::<usize>() + LINE
+            }
+        }
+    }
+
+    fn tell(&self, at: Duration, tap: &dyn Tap) {
+        match self {
+            Self::Line(direction, line) => tap.message(*direction, at, line),
+            Self::Reached(how) => tap.reached(at, how),
+            Self::Answered(answer) => tap.answered(at, &answer.0, &answer.1),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Waiting {
-    lines: VecDeque<(Direction, Duration, Box<[u8]>)>,
+    lines: VecDeque<(Duration, News)>,
     bytes: usize,
     lost: u64,
     telling: bool,
@@ -75,12 +107,16 @@ impl TapQueue {
     }
 
     pub(crate) fn push(&self, direction: Direction, at: Duration, line: &[u8]) {
+        self.push_news(at, News::Line(direction, line.into()));
+    }
+
+    pub(crate) fn push_news(&self, at: Duration, news: News) {
         let mut waiting = self.lock();
-        waiting.bytes += line.len() + LINE;
-        waiting.lines.push_back((direction, at, line.into()));
+        waiting.bytes += news.cost();
+        waiting.lines.push_back((at, news));
         while waiting.bytes > MAX_WAITING {
-            if let Some((_, _, line)) = waiting.lines.pop_front() {
-                waiting.bytes -= line.len() + LINE;
+            if let Some((_, news)) = waiting.lines.pop_front() {
+                waiting.bytes -= news.cost();
                 waiting.lost += 1;
             }
         }
@@ -91,20 +127,20 @@ impl TapQueue {
         let mut waiting = self.lock();
         loop {
             let lost = std::mem::take(&mut waiting.lost);
-            let Some((direction, at, line)) = waiting.lines.pop_front() else {
+            let Some((at, news)) = waiting.lines.pop_front() else {
                 if waiting.over {
                     return;
                 }
                 waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            waiting.bytes -= line.len() + LINE;
+            waiting.bytes -= news.cost();
             waiting.telling = true;
             drop(waiting);
             if lost > 0 {
                 tap.lost(lost);
             }
-            tap.message(direction, at, &line);
+            news.tell(at, tap);
             waiting = self.lock();
             waiting.telling = false;
             self.changed.notify_all();
@@ -138,7 +174,7 @@ mod tests {
             queue.push(Direction::Received, Duration::ZERO, b"");
         }
         let waiting = queue.lock();
-        let held = waiting.lines.capacity() * size_of::<(Direction, Duration, Box<[u8]>)>();
+        let held = waiting.lines.capacity() * size_of::<(Duration, News)>();
         assert!(held <= 2 * MAX_WAITING, "{held}");
         assert_eq!(waiting.lost + waiting.lines.len() as u64, 1_000_000);
     }

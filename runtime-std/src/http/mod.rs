@@ -9,6 +9,7 @@ pub(crate) use dial::Dialer;
 pub(crate) use net::Net;
 
 pub use dial::{
-    CertificateFault, DialFault, DialStep, PemFault, ProxyAddress, ProxyAddressFault, ProxyFault, TlsFault,
+    CertificateFault, DialFault, DialStep, PemFault, Proxied, ProxyAddress, ProxyAddressFault, ProxyFault,
+    Reached, Secured, TlsFault,
 };
 pub use target::{HttpTarget, Proxy};

@@ -29,6 +29,7 @@ mod http_besieged;
 mod http_client;
 mod http_peer;
 mod http_script;
+mod http_seen;
 mod http_serving;
 mod input;
 mod listening;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
                 host_soak::trials(),
                 hostile::trials(),
                 http_besieged::trials(),
+                http_seen::trials(),
                 http_serving::trials(),
                 http_client::trials(),
                 input::trials(),

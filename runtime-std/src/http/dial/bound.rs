@@ -30,6 +30,11 @@ impl<'a> Bound<'a> {
         (!left.is_zero() && !self.is_cancelled()).then(|| left.min(LOOK))
     }
 
+    /// All the time that is gone.
+    pub(super) fn spent(&self) -> Duration {
+        self.limit.saturating_sub(self.left())
+    }
+
     /// All the time that is left.
     pub(super) fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())

@@ -20,7 +20,7 @@ const MAX_ADDRESSES: usize = 16;
 /// The system's resolver needs some.
 const STACK: usize = 512 * 1024;
 
-/// A connection to the first address of `host` that answers.
+/// A connection to the first address of `host` that answers, and how long it took to learn its addresses.
 ///
 /// They are called one after the other, both families in turn, the next one as soon as the last one has failed or has
 /// not answered for a quarter of a second. With `public_only`, exactly those that are called were looked at before.
@@ -29,14 +29,16 @@ pub(super) fn connect(
     port: u16,
     public_only: bool,
     bound: &Bound<'_>,
-) -> Result<TcpStream, DialFault> {
+) -> Result<(TcpStream, Duration), DialFault> {
+    let started = Instant::now();
     let found = addresses(host, port, bound)?;
+    let named = started.elapsed();
     let mut addresses = found.iter().copied();
     if let Some(private) = addresses.find(|address| public_only && !is_public(address.ip())) {
         return Err(DialFault::NotPublic { address: private.ip() });
     }
     let call: Caller = Arc::new(|address, patience| TcpStream::connect_timeout(&address, patience));
-    first(in_turn(&found), bound, &call)
+    first(in_turn(&found), bound, &call).map(|stream| (stream, named))
 }
 
 /// All addresses of a host. The names of this computer itself are not looked up: nobody else's word counts for them

@@ -7,6 +7,7 @@ mod fault;
 mod guard;
 mod line;
 mod proxy;
+mod reached;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]
@@ -15,7 +16,7 @@ mod tunnel;
 mod wire;
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanswire::http::{Authority, Scheme};
 
@@ -25,6 +26,7 @@ use proxy::Ambient;
 
 pub use fault::{CertificateFault, DialFault, DialStep, PemFault, ProxyFault, TlsFault};
 pub use proxy::{ProxyAddress, ProxyAddressFault};
+pub use reached::{Proxied, Reached, Secured};
 pub(crate) use wire::Wire;
 
 use crate::error::ConnectError;
@@ -76,15 +78,19 @@ impl Dialer {
         cancelled: &AtomicBool,
     ) -> Result<Wire, DialFault> {
         let bound = Bound::new(limit, cancelled);
-        let line = match self.proxy_for(to)? {
+        let (line, mut how) = match self.proxy_for(to)? {
             Some(proxy) => {
-                let mut line = self.reach(proxy.authority(), &bound)?;
+                let (mut line, mut how) = self.reach(proxy.authority(), &bound)?;
+                let asked = Instant::now();
                 tunnel::open(&mut line, to, proxy, &bound)?;
-                self.secured(line, to, &bound)?
+                how.proxy = Some(Proxied { authority: proxy.authority().clone(), opened: asked.elapsed() });
+                how.tls = None;
+                (self.secured(line, to, &bound, &mut how)?, how)
             }
             None => self.reach(to, &bound)?,
         };
-        line.into_wire().map_err(DialFault::System)
+        how.took = bound.spent();
+        line.into_wire().map(|wire| wire.made(how)).map_err(DialFault::System)
     }
 
     fn proxy_for(&self, to: &Authority) -> Result<Option<&ProxyAddress>, DialFault> {
@@ -98,27 +104,47 @@ impl Dialer {
     }
 
     /// A line to who is called directly.
-    fn reach<'a>(&self, to: &Authority, bound: &Bound<'a>) -> Result<Line<'a>, DialFault> {
-        let stream = connect::connect(&to.host, to.port, self.public_only, bound)?;
+    fn reach<'a>(&self, to: &Authority, bound: &Bound<'a>) -> Result<(Line<'a>, Reached), DialFault> {
+        let called = Instant::now();
+        let (stream, named) = connect::connect(&to.host, to.port, self.public_only, bound)?;
+        let connected = called.elapsed().saturating_sub(named);
+        let address = stream.peer_addr().map_err(DialFault::System)?;
         stream.set_nodelay(true).map_err(DialFault::System)?;
-        self.secured(Line::Plain(BoundStream::new(stream, *bound)), to, bound)
+        let mut how = Reached { address, named, connected, proxy: None, tls: None, took: Duration::ZERO };
+        let line = self.secured(Line::Plain(BoundStream::new(stream, *bound)), to, bound, &mut how)?;
+        Ok((line, how))
     }
 
     /// Puts TLS on a line, if it leads to who speaks that.
     #[cfg(feature = "tls")]
-    fn secured<'a>(&self, line: Line<'a>, to: &Authority, bound: &Bound<'_>) -> Result<Line<'a>, DialFault> {
+    fn secured<'a>(
+        &self,
+        line: Line<'a>,
+        to: &Authority,
+        bound: &Bound<'_>,
+        how: &mut Reached,
+    ) -> Result<Line<'a>, DialFault> {
         match to.scheme {
             Scheme::Http => Ok(line),
             Scheme::Https => {
                 let config = self.trust.config().map_err(DialFault::Tls)?;
-                tls::negotiate(line, &to.host, config, bound)
+                let begun = Instant::now();
+                let (line, tls) = tls::negotiate(line, &to.host, config, bound)?;
+                how.tls = Some(Secured { negotiated: begun.elapsed(), ..tls });
+                Ok(line)
             }
         }
     }
 
     #[cfg(not(feature = "tls"))]
     #[expect(clippy::unused_self, reason = "with TLS it is needed")]
-    fn secured<'a>(&self, line: Line<'a>, to: &Authority, _: &Bound<'_>) -> Result<Line<'a>, DialFault> {
+    fn secured<'a>(
+        &self,
+        line: Line<'a>,
+        to: &Authority,
+        _: &Bound<'_>,
+        _: &mut Reached,
+    ) -> Result<Line<'a>, DialFault> {
         match to.scheme {
             Scheme::Http => Ok(line),
             Scheme::Https => Err(DialFault::Tls(TlsFault::Unsupported)),

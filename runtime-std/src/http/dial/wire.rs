@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::http::dial::fault::TlsFault;
+use crate::http::dial::reached::Reached;
 #[cfg(feature = "tls")]
 use crate::http::dial::tls::Session;
 use crate::os::{Conn, Got, Want};
@@ -15,6 +16,8 @@ use crate::os::{Conn, Got, Want};
 #[derive(Debug)]
 pub(crate) struct Wire {
     way: Way,
+    /// How it came about, until that is asked for.
+    how: Option<Box<Reached>>,
 }
 
 #[derive(Debug)]
@@ -26,12 +29,22 @@ enum Way {
 
 impl Wire {
     pub(crate) const fn plain(conn: Conn) -> Self {
-        Self { way: Way::Plain(conn) }
+        Self { way: Way::Plain(conn), how: None }
     }
 
     #[cfg(feature = "tls")]
     pub(super) fn tls(session: Session) -> Self {
-        Self { way: Way::Tls(Box::new(session)) }
+        Self { way: Way::Tls(Box::new(session)), how: None }
+    }
+
+    /// With the story of how it was made.
+    pub(super) fn made(self, how: Reached) -> Self {
+        Self { how: Some(Box::new(how)), ..self }
+    }
+
+    /// How it was made, once.
+    pub(crate) const fn take_how(&mut self) -> Option<Box<Reached>> {
+        self.how.take()
     }
 
     /// The socket, to be polled.

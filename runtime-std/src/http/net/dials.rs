@@ -11,6 +11,7 @@ use sanswire::http::Authority;
 use crate::http::dial::{DialFault, Dialer, Wire};
 use crate::link::Link;
 use crate::shared::Shared;
+use crate::tap::News;
 
 /// Only what is touched of it becomes memory. Names are looked up and certificates checked on it.
 const STACK: usize = 512 * 1024;
@@ -60,7 +61,10 @@ pub(super) fn start(
 
 impl Shared {
     /// A connection was made, or was not.
-    fn dialed(&self, number: u64, made: Result<Wire, DialFault>) {
+    fn dialed(&self, number: u64, mut made: Result<Wire, DialFault>) {
+        if let (Some(how), Some(tap)) = (made.as_mut().ok().and_then(Wire::take_how), &self.tap) {
+            tap.push_news(self.clock.elapsed(), News::Reached(how));
+        }
         let mut state = self.lock();
         let now = self.clock.now();
         let Link::Http(net) = &mut state.machine else { return };

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use sanswire::exchange::Partition;
-use sanswire::http::{Authority, HttpHandle, ResponseHead, h1};
+use sanswire::http::{Authority, HttpHandle, ResponseHead, Verb, h1};
 use sanswire::{Instant, Machine as _};
 
 use super::pool::Order;
@@ -23,6 +23,8 @@ pub(super) struct Line {
     pub(super) to: Authority,
     pub(super) partition: Partition,
     pub(super) open: Option<Open>,
+    /// What the request that was sent last wanted, for the tap.
+    pub(super) asked: Option<Verb>,
     /// It has carried an exchange before.
     pub(super) used: bool,
     /// How long it is kept once it carries nothing.
@@ -55,6 +57,7 @@ impl Line {
             to,
             partition,
             open: None,
+            asked: None,
             used: false,
             rest: REST,
             idle_since: now,

@@ -193,13 +193,15 @@ impl Net {
                 ClientEvent::Sent => {
                     if let (Some(order), Some(tap)) = (open.order.take(), tap) {
                         told::sent(&order.body, tap, shared.clock);
+                        line.asked = Some(order.head.verb);
                     }
                     self.client.handle_sent(exchange, now);
                 }
                 ClientEvent::Head(head) => {
                     line.rest = line::rest_after(&head);
-                    if tap.is_some() {
+                    if let Some(tap) = tap {
                         open.told = Told::of(&head, self.client.session().config());
+                        told::answered(line.asked.take(), &head, tap, shared.clock);
                     }
                     if told::is_stream(&head) {
                         line.wire.conn().keep_alive();

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use sanswire::client::Config;
 use sanswire::frame::{Frame, SseDecoder, SseItem};
-use sanswire::http::ResponseHead;
+use sanswire::http::{ResponseHead, Verb};
 
 use crate::clock::Clock;
 use crate::options::Direction;
-use crate::tap::{MAX_LINE, TapQueue};
+use crate::tap::{MAX_LINE, News, TapQueue};
 
 /// What of an answer was not told yet.
 #[derive(Default)]
@@ -25,6 +25,12 @@ pub(super) fn sent(body: &[u8], tap: &TapQueue, clock: Clock) {
     if !body.is_empty() {
         tell(Direction::Sent, body, tap, clock);
     }
+}
+
+/// An answer begins.
+pub(super) fn answered(request: Option<Verb>, head: &ResponseHead, tap: &TapQueue, clock: Clock) {
+    let request = request.unwrap_or(Verb::Post);
+    tap.push_news(clock.elapsed(), News::Answered(Box::new((request, head.clone()))));
 }
 
 /// Whether an answer is a stream of events.

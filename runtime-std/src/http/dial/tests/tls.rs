@@ -90,6 +90,10 @@ fn bytes_go_both_ways() {
     for (only_12, room) in [(false, 64 * 1024), (false, 1000), (true, 200_000)] {
         let (address, server) = serve_tls(&Shows { only_12, ..SHOWS }, echo);
         let mut wire = call(&trusting(Some("ca.pem"), None), "localhost", address).unwrap();
+        let how = wire.take_how().unwrap();
+        let tls = how.tls.unwrap();
+        assert_eq!((how.address, tls.version), (address, if only_12 { "TLS 1.2" } else { "TLS 1.3" }));
+        assert!(!tls.suite.is_empty() && !tls.shown && how.proxy.is_none() && tls.negotiated <= how.took);
         assert!(exchange(&mut wire, &sent, room, sent.len()) == sent);
         assert!(!wire.is_cut() && wire.take_fault().is_none());
         wire.shutdown();

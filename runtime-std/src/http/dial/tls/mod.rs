@@ -6,13 +6,15 @@ mod session;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 
 use crate::http::dial::bound::Bound;
 use crate::http::dial::fault::{DialFault, DialStep, TlsFault};
 use crate::http::dial::line::Line;
+use crate::http::dial::reached::Secured;
 
 pub(super) use config::Trust;
 pub(super) use session::Session;
@@ -26,13 +28,13 @@ pub(super) struct Handshake<'a> {
     shown: bool,
 }
 
-/// Negotiates TLS with `host` at the other end of `line`.
+/// Negotiates TLS with `host` at the other end of `line`; tells what was agreed on.
 pub(super) fn negotiate<'a>(
     mut line: Line<'a>,
     host: &str,
     config: &Arc<ClientConfig>,
     bound: &Bound<'_>,
-) -> Result<Line<'a>, DialFault> {
+) -> Result<(Line<'a>, Secured), DialFault> {
     let name = ServerName::try_from(host.strip_suffix('.').unwrap_or(host).to_owned())
         .map_err(|_| DialFault::Tls(TlsFault::Host))?;
     let shown = config.client_auth_cert_resolver.has_certs();
@@ -44,7 +46,14 @@ pub(super) fn negotiate<'a>(
             None => bound.broken(DialStep::Tls, error),
         })?;
     }
-    Ok(Line::Tls(Box::new(Handshake { tls, below: line, shown })))
+    let version = match tls.protocol_version() {
+        Some(ProtocolVersion::TLSv1_3) => "TLS 1.3",
+        Some(ProtocolVersion::TLSv1_2) => "TLS 1.2",
+        _ => "TLS",
+    };
+    let suite = tls.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite())).unwrap_or_default();
+    let agreed = Secured { version, suite, shown, negotiated: Duration::ZERO };
+    Ok((Line::Tls(Box::new(Handshake { tls, below: line, shown })), agreed))
 }
 
 impl Handshake<'_> {
