@@ -13,12 +13,12 @@ pub(crate) fn servers(common: &Common) -> String {
 }
 
 /// How a server was given on the command line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Given {
     /// By its name in a file.
     Named(String),
     /// Itself.
-    Itself(Reach),
+    Itself(Box<Reach>),
 }
 
 impl Given {
@@ -69,6 +69,10 @@ impl Given {
                 if let Some(path) = &reach.unix {
                     option("--unix", path.as_os_str());
                 }
+                reach.web.words(&mut |name, value| {
+                    add(name.as_ref());
+                    value.into_iter().for_each(&mut add);
+                });
                 if !reach.command.is_empty() {
                     add("--".as_ref());
                     reach.command.iter().for_each(|word| add(word));

@@ -6,6 +6,8 @@ use sanswire::client::{Deadline, Outcome};
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::{ErrorObject, ObjectWriter};
 
+use crate::refusal::{self, Answer};
+
 /// Exit statuses.
 pub(crate) mod status {
     /// Wrong usage, or anything that has no status of its own.
@@ -48,6 +50,8 @@ pub(crate) struct Details {
     pub(crate) stderr: Option<String>,
     /// Which step of a decision it was.
     pub(crate) reason: Option<&'static str>,
+    /// What came over HTTP instead of an answer.
+    pub(crate) answer: Option<Answer>,
 }
 
 impl Deref for Failure {
@@ -77,6 +81,7 @@ impl Failure {
             rpc: None,
             stderr: None,
             reason: None,
+            answer: None,
         }))
     }
 
@@ -166,12 +171,8 @@ impl Failure {
             Outcome::Invalid(violation) => {
                 Self::new(status::OTHER, "invalid_answer", format!("{what}: {violation}"))
             }
-            Outcome::Challenged(_) => {
-                Self::new(status::AUTHORIZATION, "authorization", format!("{what}: authorization is needed"))
-            }
-            Outcome::Refused(_) => {
-                Self::new(status::UNREACHABLE, "refused", format!("{what}: the server refused it"))
-            }
+            Outcome::Challenged(challenge) => refusal::challenged(what, challenge),
+            Outcome::Refused(refused) => refusal::refused(what, refused),
             other => Self::new(status::OTHER, "other", format!("{what}: {other:?}")),
         }
     }
@@ -187,6 +188,9 @@ impl Failure {
             }
             if let Some(reason) = self.reason {
                 w.string("reason", reason);
+            }
+            if let Some(answer) = &self.answer {
+                answer.write(w);
             }
             if let Some(rpc) = &self.rpc {
                 w.object("rpc", |w| {

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::EraChoice;
 use crate::server::{Means, Server};
+use crate::session::Access;
 use crate::signals;
 use crate::wait::Waits;
 
@@ -33,6 +34,8 @@ struct Started {
     era: EraChoice,
     key: String,
     remembered: Option<String>,
+    access: Access,
+    mask: crate::mask::Mask,
 }
 
 impl<'a> Hosted<'a> {
@@ -49,7 +52,8 @@ impl<'a> Hosted<'a> {
         let mut builder = Host::builder(config);
         let mut started = Vec::new();
         for server in servers {
-            let Connection { options, remembered, .. } = Connection::of(context, &server);
+            let Connection { options, remembered, mask } = Connection::of(context, &server);
+            let access = Access::of(&server);
             let mut setting = settings.get(server.name.as_str()).cloned().unwrap_or_default();
             setting.start = options.config.start.clone();
             setting.connect_timeout = server.connect_timeout;
@@ -57,10 +61,11 @@ impl<'a> Hosted<'a> {
                 Means::Command(command) => Launch::command(command, options),
                 Means::Tcp(address) => Launch::tcp(address, options),
                 Means::Unix(path) => Launch::unix(path, options),
+                Means::Http(target, _) => Launch::http(*target, options),
             };
             builder = builder.server(&server.name, setting, launch);
             let name = server.name.as_str().into();
-            started.push(Started { name, era: server.era, key: server.key, remembered });
+            started.push(Started { name, era: server.era, key: server.key, remembered, access, mask });
         }
         let waits = Waits::begin(context.animated, started.iter().map(|server| &*server.name));
         let host = builder.observer(waits.observer()).open();
@@ -93,7 +98,10 @@ impl<'a> Hosted<'a> {
         };
         let Some((state, wrong)) = self.state(name) else { return Some(fails("it is not known".into())) };
         if state.status != Status::Connected {
-            return Some(fails(wrong.unwrap_or_else(|| state.status.to_string())));
+            let server = self.servers.iter().find(|server| *server.name == *name);
+            let why = server.zip(self.host.connect_error(name));
+            let why = why.map(|(server, error)| server.access.failure(name, &server.mask, &error));
+            return Some(why.unwrap_or_else(|| fails(wrong.unwrap_or_else(|| state.status.to_string()))));
         }
         wrong.map(fails)
     }

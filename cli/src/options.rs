@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+mod web;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sanswire::mcp::Revision;
 
 use crate::demo::Demo;
+
+pub(crate) use web::WebArgs;
 
 /// List, inspect and call the tools of Model Context Protocol servers.
 #[derive(Debug, Parser)]
@@ -21,7 +25,7 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "\
 Targets: SERVER/TOOL, SERVER.TOOL or SERVER TOOL. For a server that is in no file, give the tool alone and the \
-command behind --, or an address by --tcp or --unix.
+command behind --, or its address by --url, --tcp or --unix.
 Exit status: 0 done; 1 wrong usage, or anything not below; 3 authorization needed; 4 unreachable or timed out; \
 5 the tool failed, or was not found; 6 something was found; 10 it may not be called; 12 it was allowed, but is defined otherwise now; \
 13 a limit was exceeded; 129, 130, 143 ended by a signal.";
@@ -69,20 +73,23 @@ pub(crate) struct Common {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Reach {
     /// Speak to a server that listens on HOST:PORT
-    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["unix", "command"])]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["unix", "url", "command"])]
     pub(crate) tcp: Option<String>,
     /// Speak to a server that listens on the socket PATH
-    #[arg(long, value_name = "PATH", conflicts_with = "command")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["url", "command"])]
     pub(crate) unix: Option<PathBuf>,
     /// Start this program, with these arguments, as they are
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
 }
 
 impl Reach {
     /// Whether there is such a server.
     pub(crate) fn is_given(&self) -> bool {
-        self.tcp.is_some() || self.unix.is_some() || !self.command.is_empty()
+        let web = self.web.url.is_some();
+        web || self.tcp.is_some() || self.unix.is_some() || !self.command.is_empty()
     }
 }
 
@@ -91,15 +98,6 @@ impl Reach {
 pub(crate) struct Addition {
     /// Letters, digits and hyphens
     pub(crate) name: Option<String>,
-    /// The address of a server on the web
-    #[arg(long, value_name = "URL", conflicts_with = "command", requires = "name")]
-    pub(crate) url: Option<String>,
-    /// It speaks the older way, with a stream of events
-    #[arg(long, requires = "url")]
-    pub(crate) sse: bool,
-    /// Send this header with every request; may be given more than once
-    #[arg(long, short = 'H', value_name = "NAME: VALUE", requires = "url")]
-    pub(crate) header: Vec<String>,
     /// What is to happen with its calls; ask, unless it is said
     #[arg(long, value_name = "ask|allow|deny")]
     pub(crate) approval: Option<ApprovalChoice>,
@@ -109,6 +107,8 @@ pub(crate) struct Addition {
     /// The program and its arguments, as they are
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
 }
 
 /// What is to happen with a server's calls.
@@ -155,7 +155,7 @@ pub(crate) enum Verb {
         /// Of these servers; without any, of all in your own file
         servers: Vec<String>,
         /// What a model would be told of all of them together: under which names, one by one or not
-        #[arg(long, conflicts_with_all = ["tcp", "unix", "command"])]
+        #[arg(long, conflicts_with_all = ["tcp", "unix", "url", "command"])]
         exposed: bool,
         #[command(flatten)]
         reach: Reach,
@@ -308,7 +308,7 @@ pub(crate) struct Explained {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
     /// Tell step by step what would come of a call, and call nothing
-    Explain(Explained),
+    Explain(Box<Explained>),
     /// Compare the decisions that FILE expects with those that your files lead to; status 6 if they differ
     ///
     /// One JSON object a line, or an array of them: server, tool, expect (call, ask, deny, left_out); also plan, approver,

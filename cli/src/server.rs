@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sanswire::host::catalog::ToolFilter;
-use sanswire_std::{Command, InheritEnv};
+use sanswire_std::{Command, HttpTarget, InheritEnv};
 
 use crate::advice::Given;
 use crate::config::launch::{secret_words, variable_secrets};
-use crate::config::{Entry, Kind, launch};
+use crate::config::{Entry, Kind, Origin, Remote, address_shown, host, launch, put_shown, shown, web};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::{EraChoice, Inherit, Reach};
@@ -48,6 +48,8 @@ pub(crate) enum Means {
     Command(Command),
     Tcp(String),
     Unix(PathBuf),
+    /// On the web; beside it its address as it may be shown.
+    Http(Box<HttpTarget>, String),
 }
 
 impl Server {
@@ -56,8 +58,11 @@ impl Server {
         if entry.disabled {
             return Err(Failure::usage(format!("{} is disabled", entry.place())).of(&entry.name));
         }
-        if let Kind::Command { .. } = entry.kind {
+        if let Kind::Command { .. } | Kind::Http(_) = entry.kind {
             require_trust(context, entry)?;
+        }
+        if let Kind::Http(remote) = &entry.kind {
+            return Self::on_the_web(context, entry, remote, Given::Named(entry.name.clone()));
         }
         let launch = launch(entry)?;
         for warning in &launch.warnings {
@@ -78,13 +83,27 @@ impl Server {
         };
         let identity = identity(context, &key, written, launch.cwd.as_deref());
         let mut secrets = launch.secrets;
+        let command = adjust(context, command, launch.inherit, &mut secrets);
+        let means = Means::Command(command);
+        Ok(Self::new(context, entry, means, Given::Named(entry.name.clone()), key, identity, secrets))
+    }
+
+    /// With what its entry and the command line say of all kinds of server.
+    fn new(
+        context: &Context,
+        entry: &Entry,
+        means: Means,
+        given: Given,
+        key: String,
+        identity: String,
+        secrets: Vec<String>,
+    ) -> Self {
         let access = &entry.access;
         let said = context.common.timeout;
-        let command = adjust(context, command, launch.inherit, &mut secrets);
-        Ok(Self {
+        Self {
             name: entry.name.clone(),
-            means: Means::Command(command),
-            given: Given::Named(entry.name.clone()),
+            means,
+            given,
             connect_timeout: said.or(access.connect_timeout).or(access.timeout),
             timeout: said.or(access.timeout),
             // What the command line says holds for all of them.
@@ -94,11 +113,38 @@ impl Server {
             key,
             identity,
             filter: access.filter.clone(),
-        })
+        }
+    }
+
+    /// A server on the web, of a file or of none.
+    fn on_the_web(context: &Context, entry: &Entry, remote: &Remote, given: Given) -> Result<Self, Failure> {
+        let failed = |why| Failure::usage(format!("{}: {why}", entry.place())).of(&entry.name);
+        let web = web(entry)?.ok_or_else(|| failed("it is not on the web".to_owned()))?;
+        for warning in &web.warnings {
+            context.warn(warning);
+        }
+        let target = web.target().map_err(failed)?;
+        let key = key(&[&OsString::from(&web.url)]);
+        // As it is written: the values that are put in may change, as secrets do.
+        let mut parts = vec![key.as_bytes()];
+        for (name, value) in &remote.headers {
+            parts.extend([name.as_bytes(), value.as_bytes()]);
+        }
+        for said in [&remote.bearer_env, &remote.client_cert, &remote.proxy] {
+            parts.push(said.as_deref().unwrap_or_default().as_bytes());
+        }
+        let identity = hex_hash(&parts);
+        let means = Means::Http(Box::new(target), shown(&web.url));
+        Ok(Self::new(context, entry, means, given, key, identity, web.secrets))
     }
 
     /// A server that is in no file.
-    pub(crate) fn in_no_file(context: &Context, reach: &Reach) -> Self {
+    pub(crate) fn in_no_file(context: &Context, reach: &Reach) -> Result<Self, Failure> {
+        if let Some(remote) = Remote::given(&reach.web).map_err(Failure::usage)? {
+            no_environment(context)?;
+            let entry = Entry::new(host(&remote.url), Kind::Http(remote.clone()), Origin::Own);
+            return Self::on_the_web(context, &entry, &remote, Given::Itself(Box::new(reach.clone())));
+        }
         let mut secrets = Vec::new();
         let (name, means, key) = match (&reach.tcp, &reach.unix, reach.command.split_first()) {
             (Some(address), _, _) => {
@@ -119,19 +165,26 @@ impl Server {
                 (name.unwrap_or_default(), Means::Command(command), key)
             }
         };
-        Self {
-            name,
-            means,
-            given: Given::Itself(reach.clone()),
-            connect_timeout: context.common.timeout,
-            timeout: context.common.timeout,
-            tool_timeouts: BTreeMap::new(),
-            era: context.common.era.unwrap_or(EraChoice::Auto),
-            secrets,
-            identity: identity(context, &key, &[], std::env::current_dir().ok().as_deref()),
-            filter: ToolFilter::default(),
-            key,
-        }
+        let entry = Entry::new(name, Kind::Demo, Origin::Own);
+        let identity = identity(context, &key, &[], std::env::current_dir().ok().as_deref());
+        Ok(Self::new(context, &entry, means, Given::Itself(Box::new(reach.clone())), key, identity, secrets))
+    }
+}
+
+/// A server on the web is not started here.
+pub(crate) fn no_environment(context: &Context) -> Result<(), Failure> {
+    let common = &context.common;
+    if common.env.is_empty() && common.cwd.is_none() && common.inherit_env.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage("a server on the web has no environment and no folder of ours"))
+}
+
+impl Server {
+    /// Whether it is shown who asks.
+    pub(crate) fn shows_itself(&self) -> bool {
+        let Means::Http(target, _) = &self.means else { return false };
+        target.client_certificate.is_some() || target.target.fields().get("authorization").is_some()
     }
 }
 
@@ -190,7 +243,7 @@ pub(crate) fn require_trust(context: &Context, entry: &Entry) -> Result<(), Fail
         return Err(untrusted);
     }
     let name = escape::line(&entry.name);
-    let would = if matches!(entry.kind, Kind::Http { .. }) { "send to" } else { "run" };
+    let would = if matches!(entry.kind, Kind::Http(_)) { "send to" } else { "run" };
     put_before(&format!("{file} comes with this project.\nTo start {name} it would {would}:"));
     put_before(&full_command(entry));
     if !confirm("Start it, now and in future, as long as the file stays as it is?") {
@@ -221,9 +274,25 @@ fn trust_key(entry: &Entry) -> String {
 fn full_command(entry: &Entry) -> String {
     // A line break inside of a word would let it pass for something else.
     let shown = |word: &str| escape::line(&quoted(word)).into_owned();
-    if let Kind::Http { url, headers, .. } = &entry.kind {
-        let with = |(name, value): &(String, String)| format!("\n  with {}: {}", shown(name), shown(value));
-        return format!("  {}{}", shown(url), headers.iter().map(with).collect::<String>());
+    if let Kind::Http(remote) = &entry.kind {
+        let rules = entry.origin.rules();
+        let mut text = format!("  {}", shown(&address_shown(&remote.url, rules)));
+        for (name, value) in &remote.headers {
+            text.push_str(&format!("\n  with {}: {}", shown(name), shown(&put_shown(value, rules))));
+        }
+        if let Some(name) = &remote.bearer_env {
+            text.push_str(&format!("\n  with Authorization: 'Bearer ${{{}}}'", escape::line(name)));
+        }
+        for (what, said) in [
+            ("showing the certificate", &remote.client_cert),
+            ("trusting the authorities in", &remote.ca_file),
+            ("by the proxy", &remote.proxy),
+        ] {
+            if let Some(said) = said {
+                text.push_str(&format!("\n  {what} {}", shown(&crate::config::shown(said))));
+            }
+        }
+        return text;
     }
     let Kind::Command { program, args, env, cwd } = &entry.kind else { return String::new() };
     let words: Vec<String> = std::iter::once(program).chain(args).map(|word| shown(word)).collect();

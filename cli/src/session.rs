@@ -6,17 +6,20 @@ use sanswire::error::{ApiError, CloseReason};
 use sanswire::host::catalog::ToolFilter;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, codes};
-use sanswire_std::{Client, ConnectError, Exit};
+use sanswire_std::{Client, ConnectError, DialFault, Exit, Tap, TlsFault};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::advice::Given;
 use crate::connection::{Connection, not_legacy, verdict_name};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::json::text;
 use crate::mask::Mask;
 use crate::options::EraChoice;
+use crate::refusal;
 use crate::server::{Means, Server};
 use crate::signals;
 use crate::wait::Wait;
@@ -40,23 +43,36 @@ pub(crate) struct Session<'a> {
     /// Under which the era is remembered, if it is.
     key: Option<String>,
     remembered: Option<String>,
+    access: Access,
 }
 
 impl<'a> Session<'a> {
     /// Starts a server, or dials it, and waits until it is ready.
     pub(crate) fn open(context: &'a Context, server: &Server) -> Result<Self, Failure> {
+        Self::open_watched(context, server, |_, trace| trace)
+    }
+
+    /// As [`open`](Self::open); `watch` may put something between the connection and the trace.
+    pub(crate) fn open_watched(
+        context: &'a Context,
+        server: &Server,
+        watch: impl FnOnce(&Mask, Option<Arc<dyn Tap>>) -> Option<Arc<dyn Tap>>,
+    ) -> Result<Self, Failure> {
         let Connection { mut options, mask, remembered } = Connection::of(context, server);
+        options.tap = watch(&mask, options.tap.take());
         options.closer = Some(signals::closer());
-        let wait = Wait::begin(context.animated, &format!("starting {}", server.name));
+        let doing = if matches!(server.means, Means::Command(_)) { "starting" } else { "connecting to" };
+        let wait = Wait::begin(context.animated, &format!("{doing} {}", server.name));
         let client = match &server.means {
             Means::Command(command) => Client::connect(command, options),
             Means::Tcp(address) => Client::connect_tcp(address.as_str(), options),
             Means::Unix(path) => Client::connect_unix(path, options),
+            Means::Http(target, _) => Client::connect_http(target, options),
         };
         drop(wait);
         let client = client.map_err(|error| {
             signals::settle();
-            masked(&mask, connect_failure(&server.name, &error))
+            Access::of(server).failure(&server.name, &mask, &error)
         })?;
         let mut this = Self {
             client,
@@ -68,6 +84,7 @@ impl<'a> Session<'a> {
             filter: server.filter.clone(),
             key: (server.era == EraChoice::Auto).then(|| server.key.clone()),
             remembered,
+            access: Access::of(server),
         };
         this.remember_era();
         if server.era == EraChoice::Legacy && this.client.peer().era != Era::Legacy {
@@ -190,7 +207,7 @@ impl<'a> Session<'a> {
             let last = lines.get(lines.len().saturating_sub(LAST_WORDS)..).unwrap_or_default().join("\n");
             failure.stderr = Some(last).filter(|last| !last.is_empty());
         }
-        self.failure(failure)
+        self.failure(self.access.advise(failure))
     }
 
     /// What was learnt of the era; it may change while the session goes on.
@@ -219,13 +236,49 @@ fn wants_to_ask(error: &ErrorObject) -> bool {
         && needed.is_some_and(|needed| needed.get("elicitation").is_some())
 }
 
+/// What matters where a server wants to know who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// Whether it is told.
+    shown: bool,
+    given: Given,
+}
+
+impl Access {
+    pub(crate) fn of(server: &Server) -> Self {
+        Self { shown: server.shows_itself(), given: server.given.clone() }
+    }
+
+    fn advise(&self, failure: Failure) -> Failure {
+        refusal::advise(failure, self.shown, &self.given)
+    }
+
+    /// Why a server could not be connected to, with nothing secret in it.
+    pub(crate) fn failure(&self, name: &str, mask: &Mask, error: &ConnectError) -> Failure {
+        masked(mask, self.advise(connect_failure(name, error)))
+    }
+}
+
 fn connect_failure(name: &str, error: &ConnectError) -> Failure {
+    if let ConnectError::Closed { reason, .. } = error
+        && let Some(failure) = refusal::closed(name, reason)
+    {
+        return failure.of(name);
+    }
     let (status, code) = match error {
         ConnectError::Config(_) => (status::OTHER, "configuration"),
         ConnectError::Spawn { .. } | ConnectError::Directory { .. } | ConnectError::System(_) => {
             (status::UNREACHABLE, "not_started")
         }
         ConnectError::Dial { .. } => (status::UNREACHABLE, "unreachable"),
+        ConnectError::Reach(fault) => match &**fault {
+            DialFault::TimedOut { .. } => (status::UNREACHABLE, "timed_out"),
+            DialFault::Tls(TlsFault::File { .. } | TlsFault::Key { .. })
+            | DialFault::ProxySetting { .. }
+            | DialFault::GuardedProxy => (status::OTHER, "configuration"),
+            DialFault::Tls(_) => (status::UNREACHABLE, "tls"),
+            _ => (status::UNREACHABLE, "unreachable"),
+        },
         ConnectError::Closed { reason, .. } => match **reason {
             CloseReason::ConnectTimeout { .. } => (status::UNREACHABLE, "timed_out"),
             CloseReason::Incompatible { .. } => (status::UNREACHABLE, "incompatible"),
@@ -245,6 +298,9 @@ fn connect_failure(name: &str, error: &ConnectError) -> Failure {
 
 fn masked(mask: &Mask, mut failure: Failure) -> Failure {
     failure.message = mask.apply(&failure.message).into_owned();
+    if let Some(answer) = &mut failure.answer {
+        answer.mask(mask);
+    }
     failure.stderr = failure.stderr.take().map(|stderr| mask.apply(&stderr).into_owned());
     if let Some(rpc) = &mut failure.rpc {
         rpc.message = mask.apply(&rpc.message).into_owned();

@@ -33,7 +33,7 @@ impl Target {
             return Err(Failure::usage(format!("no {what} is named")));
         };
         if reach.is_given() {
-            let server = Server::in_no_file(context, reach);
+            let server = Server::in_no_file(context, reach)?;
             return Ok(Self { server, item: first.clone(), rest: rest.to_vec(), control: None });
         }
         let configuration = context.configuration()?;
@@ -129,7 +129,7 @@ pub(crate) fn select(
                 "{name:?} and a server that is in no file: only one can be meant"
             )));
         }
-        let server = Server::in_no_file(context, reach);
+        let server = Server::in_no_file(context, reach)?;
         return Ok((vec![(server.name.clone(), Ok(server))], true));
     }
     let configuration = context.configuration()?;

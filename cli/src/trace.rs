@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sanswire::http::{ResponseHead, Verb};
 use sanswire::jsonrpc::{MAX_DEPTH, ObjectWriter, RawJson};
 use sanswire_std::{Direction, Tap};
 
@@ -78,6 +79,15 @@ impl Tap for ServerTrace {
                 // Not JSON, or cut.
                 Err(_) => w.string("text", &text),
             };
+        });
+    }
+
+    fn answered(&self, at: Duration, request: &Verb, head: &ResponseHead) {
+        // Its fields may be secret.
+        self.write(|w| {
+            w.f64("at", (at.as_secs_f64() * 1e6).round() / 1e6);
+            w.string("direction", "received").string("server", &self.server);
+            w.string("request", request.as_str()).u64("status", head.status.into());
         });
     }
 

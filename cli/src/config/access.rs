@@ -28,10 +28,18 @@ pub(crate) struct Access {
 }
 
 /// Members that decide what may be done: a name that looks like one of them is a slip, not a stranger.
-const DECIDING: [&str; 7] =
-    ["approval", "trust_annotations", "allowed_tools", "blocked_tools", "enabled", "disabled", "inherit_env"];
+const DECIDING: [&str; 8] = [
+    "approval",
+    "trust_annotations",
+    "allowed_tools",
+    "blocked_tools",
+    "enabled",
+    "disabled",
+    "inherit_env",
+    "public_only",
+];
 
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 21] = [
     "command",
     "args",
     "env",
@@ -42,6 +50,11 @@ const OTHERS: [&str; 16] = [
     "type",
     "transport",
     "headers",
+    "bearer_env",
+    "ca_file",
+    "client_cert",
+    "client_key",
+    "proxy",
     "timeout",
     "connect_timeout",
     "tool_timeouts",

@@ -1,8 +1,17 @@
 //! Headers of a server on the web, as a person writes them.
 
 /// Headers that the transport writes itself.
-const OWNED: [&str; 7] = [
+const OWNED: [&str; 16] = [
+    "host",
     "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "upgrade",
+    "te",
+    "expect",
     "accept",
     "mcp-protocol-version",
     "mcp-session-id",
@@ -89,6 +98,10 @@ mod tests {
             "Mcp-Method",
             "mcp-name",
             "Mcp-Param-Region",
+            "Host",
+            "content-length",
+            "Transfer-Encoding",
+            "Connection",
         ] {
             let why = check(name, "x").expect_err(name);
             assert!(why.contains(name) && why.contains("leave it out"), "{why}");

@@ -2,7 +2,7 @@
 
 use sanswire::jsonrpc::{JsonRef, JsonStr, Kind as JsonKind};
 
-use super::headers;
+use super::remote::{self, Remote};
 use crate::json::{member, text};
 
 /// What kind of server.
@@ -10,14 +10,8 @@ use crate::json::{member, text};
 pub(crate) enum Kind {
     /// A program to start.
     Command { program: String, args: Vec<String>, env: Vec<(String, String)>, cwd: Option<String> },
-    /// A server on the web, which cannot be spoken to yet.
-    Http {
-        url: String,
-        /// As they stand in the file, but fit to be sent.
-        headers: Vec<(String, String)>,
-        /// It speaks the older way, with a stream of events beside the requests.
-        sse: bool,
-    },
+    /// A server on the web.
+    Http(Remote),
     /// The built-in one.
     Demo,
     /// It cannot be used, for this reason.
@@ -63,11 +57,13 @@ impl Kind {
         let Some(command) = member(value, "command") else {
             let old = http.is_none();
             let url = http.or(sse).ok_or("it has neither command nor url")?;
-            return Self::web(value, url, old, words, odd);
+            return Remote::read(value, url, old, words, odd).map(Self::Http);
         };
         if http.or(sse).is_some() {
             return Err("it has both command and url".into());
         }
+        let web = remote::MEMBERS.iter().filter(|name| words.strict && member(value, name).is_some());
+        odd.extend(web.map(|name| format!("{name:?} goes with url, and has no effect beside a command")));
         let mut all = match command.kind() {
             JsonKind::String => vec![text(value, "command").unwrap_or_default()],
             JsonKind::Array => strings(command, "command")?,
@@ -81,34 +77,6 @@ impl Kind {
         let env = pairs(value, words.env)?;
         let cwd = member(value, "cwd").map(|cwd| cwd.str().ok_or("cwd is no string")).transpose()?;
         Ok(Self::Command { program, args: all.collect(), env, cwd: cwd.map(|cwd| cwd.decode().into_owned()) })
-    }
-
-    fn web(
-        value: JsonRef<'_>,
-        url: String,
-        old: bool,
-        words: Words,
-        odd: &mut Vec<String>,
-    ) -> Result<Self, String> {
-        if url.trim().is_empty() {
-            return Err("url is empty".into());
-        }
-        let said = ["type", "transport"].into_iter().find_map(|name| Some((name, text(value, name)?)));
-        let sse = match said.as_ref().map(|(name, said)| (*name, said.as_str())) {
-            Some((_, "sse")) => true,
-            Some((_, "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote")) => old,
-            Some((name, said)) => return Err(format!("{name} is {said:?}, not http or sse")),
-            None => old,
-        };
-        let mut fit = Vec::new();
-        for (name, said) in pairs(value, words.headers)? {
-            match headers::check(&name, &said) {
-                Ok(said) => fit.push((name, said)),
-                Err(why) if words.strict => return Err(why),
-                Err(why) => odd.push(why),
-            }
-        }
-        Ok(Self::Http { url, headers: fit, sse })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::entry::{Entry, Origin};
 use super::expand::{Expanded, Lookup, Rules, expand};
 use super::kind::Kind;
-use super::{headers, secrets};
+use super::secrets;
 use crate::failure::Failure;
 use crate::options::Inherit;
 
@@ -43,54 +43,12 @@ pub(crate) fn launch(entry: &Entry) -> Result<Launch, Failure> {
                 warnings: Vec::new(),
             })
         }
-        Kind::Http { .. } => {
-            web(entry)?;
-            Err(Failure::usage(format!(
-                "{} is a server on the web; MCP over HTTP is not supported yet",
-                entry.place()
-            ))
-            .of(&entry.name))
-        }
+        Kind::Http(_) => Err(Failure::usage(format!("{} is no program", entry.place())).of(&entry.name)),
         Kind::Broken(why) => {
             Err(Failure::usage(format!("{} cannot be used: {why}", entry.place())).of(&entry.name))
         }
         Kind::Command { program, args, env, cwd } => command(entry, program, args, env, cwd.as_deref()),
     }
-}
-
-/// A server on the web, with everything put in.
-#[derive(Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "checked now, spoken to when there is HTTP"))]
-pub(crate) struct Web {
-    pub(crate) url: String,
-    /// What is sent with every request, beside what the transport writes itself.
-    pub(crate) headers: Vec<(String, String)>,
-    /// It speaks the older way, with a stream of events beside the requests.
-    pub(crate) sse: bool,
-    /// What must not be shown.
-    pub(crate) secrets: Vec<String>,
-    pub(crate) warnings: Vec<String>,
-}
-
-/// Where the server of `entry` is, and what is sent to it. `None`: it is not on the web. Fails as [`launch`].
-pub(crate) fn web(entry: &Entry) -> Result<Option<Web>, Failure> {
-    let Kind::Http { url, headers, sse } = &entry.kind else { return Ok(None) };
-    let rules = entry.origin.rules();
-    let values = Values::of(entry);
-    let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
-    let url = if rules.everywhere() { out.put_in(url, "url")?.text } else { url.clone() };
-    let mut sent = Vec::with_capacity(headers.len());
-    for (name, value) in headers {
-        let expanded = out.put_in(value, &format!("headers.{name}"))?;
-        out.secrets.extend(variable_secrets(&expanded.values));
-        let value = headers::finish(name, &expanded.text)
-            .map_err(|why| Failure::usage(format!("{}: {why}", entry.place())).of(&entry.name))?;
-        sent.push((name.clone(), value));
-    }
-    out.secrets.extend(variable_secrets(&sent));
-    secrets::within(&url, &mut out.secrets);
-    let (secrets, warnings) = (out.secrets, out.warnings);
-    Ok(Some(Web { url, headers: sent, sse: *sse, secrets, warnings }))
 }
 
 fn command(
@@ -103,7 +61,7 @@ fn command(
     let rules = entry.origin.rules();
     let base = entry.file.as_deref().and_then(Path::parent);
     let values = Values::of(entry);
-    let mut out = Expansion { entry, rules, values: &values, secrets: Vec::new(), warnings: Vec::new() };
+    let mut out = Expansion::of(entry, &values);
     // Our own files say where their references count; for others it is everywhere in these members.
     let program = if rules.everywhere() { out.put_in(program, "command")?.text } else { program.to_owned() };
     let mut words = Vec::with_capacity(args.len());
@@ -144,16 +102,23 @@ fn command(
     })
 }
 
-struct Expansion<'a> {
+/// What is put in for the references of one entry, and what came up with it.
+pub(super) struct Expansion<'a> {
     entry: &'a Entry,
     rules: Rules,
     values: &'a Values,
-    secrets: Vec<String>,
-    warnings: Vec<String>,
+    pub(super) secrets: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
-impl Expansion<'_> {
-    fn put_in(&mut self, text: &str, member: &str) -> Result<Expanded, Failure> {
+impl<'a> Expansion<'a> {
+    pub(super) const fn of(entry: &'a Entry, values: &'a Values) -> Self {
+        let rules = entry.origin.rules();
+        Self { entry, rules, values, secrets: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Expands what a member holds. Fails where something has no value and is needed.
+    pub(super) fn put_in(&mut self, text: &str, member: &str) -> Result<Expanded, Failure> {
         let expanded = expand(text, self.rules, self.values);
         if let Some(name) = expanded.unset.first() {
             let place = self.entry.place();

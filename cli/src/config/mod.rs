@@ -10,11 +10,13 @@ pub(crate) mod headers;
 mod kind;
 pub(crate) mod launch;
 mod own;
+mod remote;
 mod secrets;
 mod settings;
 mod store;
 mod toml;
 mod translate;
+mod web;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,13 +25,15 @@ use sanswire::host::policy::Policy;
 use sanswire::host::{HostConfig, ServerConfig};
 
 pub(crate) use dialects::CLIENTS;
-pub(crate) use entry::Entry;
+pub(crate) use entry::{Entry, Origin};
 pub(crate) use kind::Kind;
 pub(crate) use launch::launch;
 pub(crate) use own::{OwnFiles, PROJECT_FILE};
+pub(crate) use remote::{Remote, Speaks, check_url, host, shown};
 pub(crate) use settings::{GrantStore, Settings};
 pub(crate) use store::Store;
 pub(crate) use translate::translate;
+pub(crate) use web::{address_shown, put_shown, web};
 
 use crate::failure::Failure;
 
@@ -128,7 +132,7 @@ impl Configuration {
         for entry in &self.entries {
             let mut server = ServerConfig::default();
             server.enabled = !entry.disabled;
-            server.transport = if matches!(entry.kind, Kind::Http { .. }) { "http" } else { "stdio" };
+            server.transport = if matches!(entry.kind, Kind::Http(_)) { "http" } else { "stdio" };
             server.mode = entry.access.policy.mode;
             server.trust_annotations = entry.access.policy.trust_annotations;
             server.filter = entry.access.filter.clone();

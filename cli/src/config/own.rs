@@ -114,7 +114,7 @@ fn warn_where_nothing_expands(into: &mut Configuration, entry: &Entry, value: Js
             entry.place()
         ));
     };
-    for name in ["url", "type"] {
+    for name in ["url", "type", "bearer_env", "ca_file", "client_cert", "client_key", "proxy"] {
         if member(value, name).is_some_and(|value| String::from_utf8_lossy(value.as_bytes()).contains("${")) {
             tell(name);
         }

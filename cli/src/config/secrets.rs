@@ -6,6 +6,8 @@ use super::launch::is_secret_name;
 
 /// From how many bytes on something that stands where a secret would is one.
 const MIN: usize = 3;
+/// From how many bytes on something is one whose name does not say so.
+const MIN_PLAIN: usize = 8;
 /// From how many bytes on a user in an address is a token.
 const MIN_USER: usize = 8;
 
@@ -19,6 +21,47 @@ pub(super) fn within(text: &str, found: &mut Vec<String>) {
     header(text, found);
     if let Some((_, rest)) = text.split_once("://") {
         address(rest, found);
+    }
+}
+
+/// What is secret in a header that is sent: its value, and what stands behind the name of its scheme, with the password
+/// that this may be.
+pub(super) fn sent(name: &str, value: &str, found: &mut Vec<String>) {
+    if is_secret_name(name) {
+        credential(value, found);
+    } else if value.len() >= MIN_PLAIN {
+        found.push(value.to_owned());
+    }
+    let pair = value.split_once(' ').and_then(|(_, rest)| sanswire::base64::decode(rest.trim().as_bytes()));
+    if let Some((_, password)) =
+        pair.and_then(|pair| String::from_utf8(pair).ok()).as_deref().and_then(|pair| pair.split_once(':'))
+        && password.len() >= MIN
+    {
+        found.push(password.to_owned());
+    }
+}
+
+/// The password in the address of a proxy, with the name as it is sent.
+pub(super) fn user(proxy: &str, found: &mut Vec<String>) {
+    let rest = proxy.split_once("://").map_or(proxy, |(_, rest)| rest);
+    let Some((user, _)) = rest.split('/').next().unwrap_or_default().rsplit_once('@') else { return };
+    let plain = unescaped(user);
+    for user in [Some(user), plain.as_deref()].into_iter().flatten() {
+        found.push(user.to_owned());
+        let password = user.split_once(':').map(|(_, password)| password);
+        found.extend(password.filter(|password| password.len() >= MIN).map(str::to_owned));
+    }
+}
+
+/// The values in the query of an address of a server, as they stand and as they are meant. Short ones that do not look
+/// secret would make every text unreadable.
+pub(super) fn query(url: &str, found: &mut Vec<String>) {
+    let Some((_, query)) = url.split_once('?') else { return };
+    for (name, value) in query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('=')) {
+        if value.len() >= if is_secret_name(name) { MIN } else { MIN_PLAIN } {
+            found.push(value.to_owned());
+            found.extend(unescaped(value));
+        }
     }
 }
 
@@ -88,7 +131,7 @@ fn members(value: JsonRef<'_>, found: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::within;
+    use super::{query, sent, user, within};
 
     #[test]
     fn b_99_secrets_inside_of_words_are_found() {
@@ -109,5 +152,28 @@ mod tests {
             within(text, &mut found);
             assert_eq!(found, secrets, "{text}");
         }
+    }
+
+    #[test]
+    fn b_99_secrets_of_a_server_on_the_web_are_found() {
+        for (name, value, secrets) in [
+            ("Authorization", "Bearer s3cret", &["Bearer s3cret", "s3cret"][..]),
+            ("Authorization", "Basic dTpwdzEyMw==", &["Basic dTpwdzEyMw==", "dTpwdzEyMw==", "pw123"]),
+            ("X-Api-Key", "abc", &["abc"]),
+            ("X-Region", "eu", &[]),
+            ("X-Account", "12345678", &["12345678"]),
+        ] {
+            let mut found = Vec::new();
+            sent(name, value, &mut found);
+            assert_eq!(found, secrets, "{name}");
+        }
+        let mut found = Vec::new();
+        user("me:p%40ss@proxy:3128", &mut found);
+        assert_eq!(found, ["me:p%40ss", "p%40ss", "me:p@ss", "p@ss"]);
+        found.clear();
+        user("http://proxy:3128/", &mut found);
+        assert_eq!(found, [""; 0]);
+        query("https://x/?v=2&profile=some%20one%21&key=abc#x=12345678", &mut found);
+        assert_eq!(found, ["some%20one%21", "some one!", "abc", "12345678"]);
     }
 }

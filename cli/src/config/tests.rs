@@ -89,11 +89,15 @@ fn every_member_of_an_entry_of_our_own_is_read() {
     assert_eq!((plain.enabled, plain.mode, plain.trust_annotations), (true, ServerMode::Ask, false));
     assert_eq!((&plain.filter.allowed_tools, plain.sub_agents.len()), (&None, 0));
     assert_eq!(host.servers["web"].transport, "http");
-    let Kind::Http { url, headers, sse } = &found.find("web").expect("web").kind else { panic!("a command") };
-    assert_eq!((url.as_str(), *sse), ("https://x/", true));
-    for (name, older) in [("old", true), ("new", false)] {
-        let Kind::Http { sse, .. } = found.find(name).expect(name).kind else { panic!("a command") };
-        assert_eq!(sse, older, "{name}");
+    let Kind::Http(Remote { url, headers, speaks, .. }) = &found.find("web").expect("web").kind else {
+        panic!("a command")
+    };
+    assert_eq!((url.as_str(), *speaks), ("https://x/", Speaks::Sse));
+    for (name, said) in [("old", Speaks::Sse), ("new", Speaks::Http)] {
+        let Kind::Http(Remote { speaks, .. }) = found.find(name).expect(name).kind else {
+            panic!("a command")
+        };
+        assert_eq!(speaks, said, "{name}");
     }
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(*headers, [header("Authorization", "${TOKEN}"), header("A", "bc")]);
@@ -213,7 +217,7 @@ fn what_is_sent_to_a_server_on_the_web_is_put_in_and_checked() {
             "break":{"url":"https://x","headers":{"A":"${NOPE:-a\nb}"}}}}"#,
     );
     let found = folder.load();
-    let web = |name: &str| launch::web(found.find(name).expect(name)).map(|web| web.expect("on the web"));
+    let web = |name: &str| web(found.find(name).expect(name)).map(|web| web.expect("on the web"));
     let s = web("s").unwrap_or_else(|failure| panic!("{}", failure.message));
     assert_eq!(s.url, "https://x/${HOME}");
     let header = |name: &str, value: String| (name.to_owned(), value);
@@ -222,7 +226,7 @@ fn what_is_sent_to_a_server_on_the_web_is_put_in_and_checked() {
         [header("Authorization", format!("Bearer {home}")), header("X-Plain", "a b".into())]
     );
     assert!(s.secrets.contains(&format!("Bearer {home}")), "{:?}", s.secrets);
-    assert!(!s.sse && s.warnings.is_empty());
+    assert!(s.speaks == Speaks::Auto && s.warnings.is_empty());
     let basic = web("basic").unwrap_or_else(|failure| panic!("{}", failure.message));
     assert_eq!(basic.headers, [header("authorization", format!("Basic {home}"))]);
     assert!(web("unset").expect_err("unset").message.contains("SURELY_NOT_SET"));

@@ -9,6 +9,7 @@ use super::entry::Entry;
 use super::expand::{Lookup, Piece, Reference, expand, pieces};
 use super::kind::Kind;
 use super::launch::{Values, is_secret_name};
+use super::remote::Remote;
 use crate::json::object;
 
 /// The entry in our own words; what it says of approvals is left behind. References stay references, so that no
@@ -40,11 +41,11 @@ pub(crate) fn translate(entry: &Entry) -> Result<RawJson, String> {
             };
             Written::Command { program, args, env, cwd }
         }
-        Kind::Http { url, headers, sse } => Written::Web {
-            url: text.resolved(url, "url")?,
-            headers: text.all(headers, "headers")?,
-            sse: *sse,
-        },
+        Kind::Http(remote) => Written::Web(Remote {
+            url: text.resolved(&remote.url, "url")?,
+            headers: text.all(&remote.headers, "headers")?,
+            ..remote.clone()
+        }),
         Kind::Demo => return Err("it is built in".into()),
         Kind::Broken(why) => return Err(why.clone()),
     };
@@ -67,7 +68,7 @@ pub(crate) fn translate(entry: &Entry) -> Result<RawJson, String> {
 /// What is written of the kind.
 enum Written {
     Command { program: String, args: Vec<String>, env: Vec<(String, String)>, cwd: Option<String> },
-    Web { url: String, headers: Vec<(String, String)>, sse: bool },
+    Web(Remote),
 }
 
 fn write(w: &mut ObjectWriter<'_>, kind: &Written) {
@@ -84,13 +85,7 @@ fn write(w: &mut ObjectWriter<'_>, kind: &Written) {
             // It sees no more of the environment than it did before.
             w.string("inherit_env", "list");
         }
-        Written::Web { url, headers, sse } => {
-            w.string("url", url);
-            if *sse {
-                w.string("type", "sse");
-            }
-            pairs(w, "headers", headers);
-        }
+        Written::Web(remote) => remote.write(w),
     }
 }
 

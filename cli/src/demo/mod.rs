@@ -3,6 +3,7 @@
 //! Small, and whole: both eras, tools that are quick, slow, failing, asking and changing what is listed, resources, a
 //! template, a prompt, completion, progress, cancellation, log messages.
 
+mod http;
 mod resources;
 mod tools;
 
@@ -28,11 +29,13 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
     /// Serve all who connect to this address instead
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "unix")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["unix", "http"])]
     tcp: Option<String>,
     /// Serve all who connect to the Unix socket at PATH instead
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "http")]
     unix: Option<PathBuf>,
+    #[command(flatten)]
+    web: http::Web,
 }
 
 impl Demo {
@@ -40,6 +43,9 @@ impl Demo {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let server = self.server().map_err(|error| failed(&error))?;
         end_on_signal(&server);
+        if let Some(address) = &self.web.http {
+            return self.web.serve(&server, address);
+        }
         match (&self.tcp, &self.unix) {
             (Some(address), _) => {
                 let listener = TcpListener::bind(address).map_err(|error| unbound(address, &error))?;

@@ -1,8 +1,12 @@
-//! `doctor`: starts a server and reports how it behaves.
+//! `doctor`: starts a server, or connects to it, and reports how it behaves.
 
+mod web;
+
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sanswire::client::{Peer, Stats};
+use sanswire::http::client::Kind;
 use sanswire::jsonrpc::ObjectWriter;
 use sanswire::mcp::Era;
 use sanswire_std::{Ended, Exit};
@@ -17,6 +21,7 @@ use crate::output::{document, escape, json_document};
 use crate::server::{Means, Server, quoted};
 use crate::session::Session;
 use crate::target::select;
+use web::{Seen, Watch};
 
 /// How much of a junk line is shown, in characters.
 const EXCERPT: usize = 80;
@@ -27,6 +32,8 @@ const STDERR_LINES: usize = 5;
 struct Report {
     name: String,
     reached: String,
+    /// What was seen on the way, if it is on the web.
+    seen: Option<Seen>,
     found: Result<Findings, Failure>,
 }
 
@@ -40,6 +47,7 @@ struct Findings {
     violations: Vec<String>,
     stderr: String,
     exit: Exit,
+    kind: Option<Kind>,
 }
 
 struct ToolFindings {
@@ -55,8 +63,9 @@ pub(super) fn run(context: &Context, names: &[String], reach: &Reach) -> Result<
     let mut reports = Vec::new();
     for (name, server) in servers {
         let reached = server.as_ref().map(reached).unwrap_or_default();
-        let found = server.and_then(|server| examine(context, &server));
-        let report = Report { name, reached, found };
+        let mut seen = None;
+        let found = server.and_then(|server| examine(context, &server, &mut seen));
+        let report = Report { name, reached, seen, found };
         if !context.common.json {
             if !reports.is_empty() {
                 document("\n")?;
@@ -99,11 +108,26 @@ fn reached(server: &Server) -> String {
         }
         Means::Tcp(address) => format!("tcp {address}"),
         Means::Unix(path) => format!("unix {}", path.display()),
+        Means::Http(_, shown) => shown.clone(),
     }
 }
 
-fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
-    let mut session = Session::open(context, server)?;
+fn examine(context: &Context, server: &Server, seen: &mut Option<Seen>) -> Result<Findings, Failure> {
+    if !matches!(server.means, Means::Http(..)) {
+        return look_at(Session::open(context, server)?);
+    }
+    let mut watch = None;
+    let session = Session::open_watched(context, server, |mask, trace| {
+        let new = Watch::new(mask.clone(), trace);
+        watch = Some(Arc::clone(&new));
+        Some(new)
+    });
+    let found = session.and_then(look_at);
+    *seen = watch.map(|watch| watch.seen());
+    found
+}
+
+fn look_at(mut session: Session<'_>) -> Result<Findings, Failure> {
     let before = Instant::now();
     let tools = Tools::of(&session).map(|tools| {
         let notes = tools
@@ -127,6 +151,7 @@ fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
     let listed_in = before.elapsed();
     let peer = session.client.peer().clone();
     let started_in = session.client.started_in();
+    let kind = session.client.http_kind();
     let exit = session.close();
     let client = &session.client;
     let stderr = |tail: &str| session.masked(tail);
@@ -146,6 +171,7 @@ fn examine(context: &Context, server: &Server) -> Result<Findings, Failure> {
             .collect(),
         stderr: stderr(&exit.stderr_tail),
         exit,
+        kind,
     })
 }
 
@@ -173,6 +199,9 @@ fn show(report: &Report) -> String {
         }
     };
     row("reached by", &report.reached);
+    if let Some(seen) = &report.seen {
+        web::show(seen, &mut row);
+    }
     let found = match &report.found {
         Ok(found) => found,
         Err(failure) => {
@@ -184,7 +213,11 @@ fn show(report: &Report) -> String {
     let era = if found.peer.era == Era::Modern { "modern" } else { "legacy" };
     row("server", &introduction(&found.peer));
     row("speaks", &format!("{} ({era})", found.peer.revision));
-    row("started in", &format!("{} ms", ms(found.started_in)));
+    let ready = if report.seen.is_some() { "ready in" } else { "started in" };
+    row(ready, &format!("{} ms", ms(found.started_in)));
+    if let Some(seen) = &report.seen {
+        web::show_whole(seen, found.kind, &mut row);
+    }
     let mut remarks = 0;
     match &found.tools {
         Ok(tools) => {
@@ -224,13 +257,17 @@ fn show(report: &Report) -> String {
         }
     }
     let lines: Vec<&str> = found.stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    if lines.is_empty() {
+    if report.seen.is_some() {
+        // It runs elsewhere.
+    } else if lines.is_empty() {
         row("stderr", "nothing");
     } else {
         let last = lines.len().saturating_sub(STDERR_LINES);
         row("stderr", &lines.get(last..).unwrap_or_default().join("\n"));
     }
-    row("ending", &ending(&found.exit));
+    if report.seen.is_none() {
+        row("ending", &ending(&found.exit));
+    }
     remarks += usize::from(matches!(found.exit.ended, Ended::OnTerm | Ended::OnKill | Ended::Already));
     let verdict = match (&found.tools, remarks) {
         (Err(_), _) => "it does not work".into(),
@@ -247,6 +284,16 @@ fn write(w: &mut ObjectWriter<'_>, report: &Report) {
         .bool("works", report.failure().is_none());
     if let Some(failure) = report.failure() {
         w.string("code", failure.code).string("message", &failure.message);
+        if let Some(hint) = &failure.hint {
+            w.string("hint", hint);
+        }
+        if let Some(answer) = &failure.answer {
+            answer.write(w);
+        }
+    }
+    if let Some(seen) = &report.seen {
+        let kind = report.found.as_ref().ok().and_then(|found| found.kind);
+        w.object("http", |w| web::write(w, seen, kind));
     }
     let Ok(found) = &report.found else { return };
     w.string("revision", found.peer.revision.as_str());

@@ -281,11 +281,39 @@ fn on_a_terminal_it_asks_for_the_kind_the_name_and_the_rest() {
     terminal.expect("Headers, if any");
     terminal.send("A: b, lost, C: d\r");
     terminal.expect("\"lost\" is not Name: value, and was dropped");
+    terminal.expect("Variable that holds a token for it, if any: ");
+    terminal.send("sk-123\r");
+    terminal.expect("not the token");
+    terminal.expect("Variable that holds a token for it, if any: ");
+    terminal.send("WEB_TOKEN\r");
     assert_eq!(terminal.wait().0, 0);
     let entry = &file(&home)["mcpServers"]["web"];
     assert_eq!(
         *entry,
-        serde_json::json!({"url": "https://example.com/mcp", "headers": {"A": "b", "C": "d"}})
+        serde_json::json!({
+            "url": "https://example.com/mcp", "headers": {"A": "b", "C": "d"}, "bearer_env": "WEB_TOKEN"
+        })
+    );
+
+    // Who says by a header who asks is not asked for a token.
+    let mut terminal = Terminal::start(&home, &["add", "old"], &[]);
+    terminal.expect("What kind of server?");
+    terminal.expect_keys();
+    terminal.send("j\r");
+    terminal.expect("Address: ");
+    terminal.send("https://example.com/sse\r");
+    terminal.expect("How does it speak?");
+    terminal.expect_keys();
+    terminal.send("jj\r");
+    terminal.expect("Headers, if any");
+    terminal.send("Authorization: ${T}\r");
+    assert_eq!(terminal.wait().0, 0);
+    let entry = &file(&home)["mcpServers"]["old"];
+    assert_eq!(
+        *entry,
+        serde_json::json!({
+            "url": "https://example.com/sse", "type": "sse", "headers": {"Authorization": "${T}"}
+        })
     );
 
     let mut terminal = Terminal::start(&home, &["add", "bare"], &[]);
@@ -332,17 +360,19 @@ fn how_tools_are_told_is_for_all_servers_and_no_new_one_changes_it() {
 #[test]
 fn escape_leaves_at_every_question_and_nothing_was_written() {
     // H-157
-    let steps: [(&str, &str); 7] = [
+    let steps: [(&str, &str); 8] = [
         ("What kind of server?", "\r"),
         ("Name: ", "files\r"),
         ("Command: ", "x\r"),
         ("Arguments, if any: ", ""),
         ("Address: ", "https://x\r"),
         ("How does it speak?", "\r"),
-        ("Headers, if any", ""),
+        ("Headers, if any", "\r"),
+        ("Variable that holds a token", ""),
     ];
     let home = Home::new();
-    for (web, last) in [(false, 0), (false, 1), (false, 2), (false, 3), (true, 4), (true, 5), (true, 6)] {
+    let lasts = [(false, 0), (false, 1), (false, 2), (false, 3), (true, 4), (true, 5), (true, 6), (true, 7)];
+    for (web, last) in lasts {
         let mut terminal = Terminal::start(&home, &["add"], &[]);
         for (n, (question, keys)) in steps.iter().enumerate() {
             if n > last || (web && (2..4).contains(&n)) {

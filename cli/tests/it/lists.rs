@@ -147,7 +147,7 @@ fn servers_shows_all_and_starts_only_when_asked() {
     ));
     let shown = home.run(&["servers"]).ok();
     assert!(shown.contains("not started") && shown.contains("neither command nor url"), "{shown}");
-    assert!(shown.contains("https://example.com/mcp") && shown.contains("not supported yet"), "{shown}");
+    assert!(shown.contains("https://example.com/mcp") && shown.contains("not connected"), "{shown}");
     assert!(!shown.contains("hunter22") && !shown.contains("u:p") && !shown.contains("key=k"), "{shown}");
     let json = home.run(&["servers", "--json", "--check", "fine"]).json();
     assert_eq!(

@@ -41,7 +41,8 @@ pub(super) fn read(value: JsonRef<'_>, entry: &mut Entry) -> Result<Kind, String
                 }
             }
         }
-        Kind::Http { headers: sent, .. } => {
+        Kind::Http(remote) => {
+            let sent = &mut remote.headers;
             sent.iter_mut().for_each(|(_, value)| literal(value));
             if let Some(name) = text(value, "bearer_token_env_var") {
                 sent.push(("Authorization".into(), format!("Bearer {}", reference(&name))));

@@ -50,8 +50,8 @@ pub(super) fn mcporter(value: JsonRef<'_>, entry: &mut Entry) -> Result<Kind, St
     let mut kind = read_words(value, entry, words)?;
     let token = |name| member(value, name).and_then(|token| Some(token.str()?.decode().into_owned()));
     let token = token("bearerToken").or_else(|| token("bearerTokenEnv").map(|name| format!("${{{name}}}")));
-    if let (Kind::Http { headers, .. }, Some(token)) = (&mut kind, token) {
-        headers.push(("Authorization".into(), format!("Bearer {token}")));
+    if let (Kind::Http(remote), Some(token)) = (&mut kind, token) {
+        remote.headers.push(("Authorization".into(), format!("Bearer {token}")));
     }
     entry.access.filter.allowed_tools = names(value, "allowedTools")?;
     entry.access.filter.blocked_tools = names(value, "blockedTools")?.unwrap_or_default();

@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::config::System;
+use crate::config::remote::{Remote, Speaks};
 use crate::config::tests::Folder;
 
 /// Everything that an entry says, on one line.
@@ -16,8 +17,8 @@ fn described(entry: &Entry) -> String {
             env.iter().for_each(|(name, value)| say(format!("{name}={value}")));
             cwd.iter().for_each(|cwd| say(format!("in {cwd}")));
         }
-        Kind::Http { url, headers, sse } => {
-            say(format!("{} {url}", if *sse { "sse" } else { "http" }));
+        Kind::Http(Remote { url, headers, speaks, .. }) => {
+            say(format!("{} {url}", if *speaks == Speaks::Sse { "sse" } else { "http" }));
             headers.iter().for_each(|(name, value)| say(format!("{name}: {value}")));
         }
         Kind::Demo => say("demo".into()),

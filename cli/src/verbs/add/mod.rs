@@ -8,19 +8,20 @@ use sanswire::jsonrpc::RawJson;
 
 use super::saved;
 use crate::config::launch::is_secret_name;
-use crate::config::{Configuration, Entry, OwnFiles, PROJECT_FILE, Places, Store, headers};
+use crate::config::{Configuration, Entry, OwnFiles, PROJECT_FILE, Places, Remote, Store};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
 use crate::options::{Addition, ApprovalChoice, EraChoice, Inherit};
 use crate::output::{document, json_document};
+use crate::server::no_environment;
 use crate::words::check_name;
 
 /// How a new server is reached.
 #[derive(Debug, PartialEq)]
 pub(super) enum New {
     Command { program: String, args: Vec<String> },
-    Web { url: String, sse: bool, headers: Vec<(String, String)> },
+    Web(Remote),
 }
 
 /// Puts a server in: what the command line says, or what the person at the terminal does.
@@ -83,7 +84,7 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
 fn plain_secrets<'a>(context: &'a Context, new: &'a New) -> impl Iterator<Item = &'a str> {
     let pairs = match new {
         New::Command { .. } => context.common.env.as_slice(),
-        New::Web { headers, .. } => headers.as_slice(),
+        New::Web(remote) => remote.headers.as_slice(),
     };
     let plain = |(name, value): &&(String, String)| is_secret_name(name) && !value.contains("${");
     pairs.iter().filter(plain).map(|(name, _)| name.as_str())
@@ -114,10 +115,8 @@ pub(super) fn file(context: &Context, project: bool) -> Result<PathBuf, Failure>
 
 /// What the command line says of how it is reached. `None`: nothing.
 fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> {
+    let remote = Remote::given(&addition.web).map_err(Failure::usage)?;
     if let Some((program, args)) = addition.command.split_first() {
-        if addition.sse || !addition.header.is_empty() {
-            return Err(Failure::usage("--sse and --header go with --url, not with a command"));
-        }
         let text = |word: &std::ffi::OsString| {
             word.to_str()
                 .map(str::to_owned)
@@ -130,34 +129,10 @@ fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> 
         let args = args.iter().map(text).collect::<Result<_, _>>()?;
         return Ok(Some(New::Command { program, args }));
     }
-    let Some(url) = &addition.url else { return Ok(None) };
-    check_url(url).map_err(Failure::usage)?;
-    if !context.common.env.is_empty() || context.common.cwd.is_some() || context.common.inherit_env.is_some()
-    {
-        return Err(Failure::usage("a server on the web has no environment and no folder of ours"));
+    if remote.is_some() {
+        no_environment(context)?;
     }
-    let mut given = Vec::new();
-    for header in &addition.header {
-        // It may be secret, and is not repeated.
-        let read = headers::one(header).ok_or_else(|| Failure::usage("a header is not Name: value"))?;
-        given.push(checked(read)?);
-    }
-    Ok(Some(New::Web { url: url.trim().to_owned(), sse: addition.sse, headers: given }))
-}
-
-fn checked((name, value): (String, String)) -> Result<(String, String), Failure> {
-    let value = headers::check(&name, &value).map_err(Failure::usage)?;
-    Ok((name, value))
-}
-
-/// An address begins with `http://` or `https://`, in whatever case.
-fn check_url(url: &str) -> Result<(), String> {
-    let lower = url.trim().to_ascii_lowercase();
-    let rest = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://"));
-    match rest {
-        Some(rest) if !rest.is_empty() && !rest.starts_with('/') => Ok(()),
-        _ => Err("an address begins with http:// or https:// and a host".into()),
-    }
+    Ok(remote.map(New::Web))
 }
 
 /// The entry as it is written; what is empty is left out.
@@ -189,19 +164,7 @@ fn entry(context: &Context, addition: &Addition, new: &New) -> Result<RawJson, F
                     w.string("inherit_env", if inherit == Inherit::All { "all" } else { "list" });
                 }
             }
-            New::Web { url, sse, headers } => {
-                w.string("url", url);
-                if *sse {
-                    w.string("type", "sse");
-                }
-                if !headers.is_empty() {
-                    w.object("headers", |w| {
-                        headers.iter().for_each(|(name, value)| {
-                            w.string(name, value);
-                        })
-                    });
-                }
-            }
+            New::Web(remote) => remote.write(w),
         }
         if let Some(approval) = addition.approval {
             w.string("approval", approval.as_str());

@@ -1,7 +1,7 @@
 //! The questions of `add`, one after the other. Escape leaves them, and nothing was written.
 
-use super::{New, check_url};
-use crate::config::headers;
+use super::New;
+use crate::config::{Remote, Speaks, check_url, headers};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::prompt::{Asked, choose, line};
@@ -45,7 +45,7 @@ fn command() -> Option<New> {
 
 fn web() -> Option<New> {
     let Asked::Answer(url) = line("Address", &check_url) else { return None };
-    let kinds = ["Streamable HTTP", "HTTP with a stream of events, the older way"];
+    let kinds = ["Find out", "Streamable HTTP", "HTTP with a stream of events, the older way"];
     let Asked::Answer(kind) = choose("How does it speak?", &kinds) else { return None };
     let fit = |text: &str| {
         headers::line(text).headers.iter().try_for_each(|(name, value)| headers::check(name, value).map(drop))
@@ -55,7 +55,25 @@ fn web() -> Option<New> {
     let dropped: Vec<String> =
         said.dropped.iter().map(|part| format!("{part:?} is not Name: value, and was dropped")).collect();
     tell(&dropped);
-    Some(New::Web { url: url.trim().to_owned(), sse: kind == 1, headers: said.headers })
+    let mut remote = Remote { url: url.trim().to_owned(), headers: said.headers, ..Remote::default() };
+    remote.speaks = [Speaks::Auto, Speaks::Http, Speaks::Sse].get(kind).copied().unwrap_or_default();
+    if !remote.has_authorization() {
+        let Asked::Answer(name) = line(BEARER, &variable) else { return None };
+        remote.bearer_env = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    }
+    Some(New::Web(remote))
+}
+
+const BEARER: &str = "Variable that holds a token for it, if any";
+
+/// The name of a variable, or nothing.
+fn variable(text: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if text.trim().chars().all(plain) {
+        Ok(())
+    } else {
+        Err("the name of a variable is needed, not the token".into())
+    }
 }
 
 fn tell(notes: &[String]) {

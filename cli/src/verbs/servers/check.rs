@@ -62,7 +62,14 @@ pub(super) fn of(hosted: &Hosted<'_>, name: &str) -> Checked {
         |message: String| Checked::Fails(Failure::new(status::UNREACHABLE, "not_ready", message).of(name));
     let Some((state, wrong)) = hosted.state(name) else { return fails("it is not known".into()) };
     let (Status::Connected, Some(peer)) = (state.status, state.peer.clone()) else {
-        return fails(wrong.unwrap_or_else(|| state.status.to_string()));
+        return match hosted.failure(name) {
+            Some(mut failure) => {
+                // The row says whose it is.
+                failure.message = failure.message.trim_start_matches(&format!("{name}: ")).to_owned();
+                Checked::Fails(failure)
+            }
+            None => fails(state.status.to_string()),
+        };
     };
     if let (Some(wrong), false) = (&wrong, state.listing_failed) {
         return fails(wrong.clone());

@@ -4,7 +4,7 @@ mod check;
 mod show;
 
 use crate::config::launch::{secret_words, variable_secrets};
-use crate::config::{Configuration, Entry, Kind};
+use crate::config::{Configuration, Entry, Kind, shown};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::hosted::Hosted;
@@ -127,14 +127,7 @@ pub(super) fn command(entry: &Entry) -> String {
                 std::iter::once(program).chain(args).map(|word| quoted(&mask.apply(word))).collect();
             words.join(" ")
         }
-        Kind::Http { url, .. } => {
-            // An address may hold a password, or a key in its query.
-            let address = url.split(['?', '#']).next().unwrap_or_default();
-            let Some((scheme, rest)) = address.split_once("://") else { return address.into() };
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
+        Kind::Http(remote) => shown(&remote.url),
         Kind::Demo => "built in".into(),
         Kind::Broken(_) => String::new(),
     }
@@ -145,8 +138,8 @@ fn state(context: &Context, entry: &Entry) -> String {
     match &entry.kind {
         _ if entry.disabled => "disabled".into(),
         Kind::Broken(why) => format!("unusable: {why}"),
-        Kind::Http { .. } => "not supported yet (HTTP)".into(),
-        Kind::Command { .. } if !is_trusted(context, entry) => "not allowed yet".into(),
+        Kind::Command { .. } | Kind::Http(_) if !is_trusted(context, entry) => "not allowed yet".into(),
         Kind::Command { .. } | Kind::Demo => "not started".into(),
+        Kind::Http(_) => "not connected".into(),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn text(
     for row in rows {
         let entry = row.entry;
         let name = console::style(escape::line(&entry.name)).bold();
-        let place = if matches!(entry.kind, Kind::Http { .. }) { "remote" } else { "local" };
+        let place = if matches!(entry.kind, Kind::Http(_)) { "remote" } else { "local" };
         let state = match &row.checked {
             Checked::No => state(context, entry),
             Checked::Connected(connected) => console::style(connected.state()).green().to_string(),
@@ -40,8 +40,14 @@ pub(super) fn text(
         if !command.is_empty() {
             let _ = writeln!(text, "    {}", escape::line(&command));
         }
-        if let Checked::Connected(connected) = &row.checked {
-            connected.describe(&mut text);
+        match &row.checked {
+            Checked::Connected(connected) => connected.describe(&mut text),
+            Checked::Fails(failure) => {
+                if let Some(hint) = &failure.hint {
+                    let _ = writeln!(text, "    {}", escape::line(hint));
+                }
+            }
+            Checked::No => {}
         }
     }
     if checked {
@@ -148,7 +154,7 @@ pub(super) fn write(w: &mut ObjectWriter<'_>, context: &Context, row: &Row<'_>) 
     if let Some(file) = &entry.file {
         w.string("file", &file.to_string_lossy());
     }
-    w.string("transport", if matches!(entry.kind, Kind::Http { .. }) { "http" } else { "stdio" });
+    w.string("transport", if matches!(entry.kind, Kind::Http(_)) { "http" } else { "stdio" });
     w.string("command", &command(entry));
     match &row.checked {
         Checked::No => {
@@ -181,6 +187,9 @@ pub(super) fn write(w: &mut ObjectWriter<'_>, context: &Context, row: &Row<'_>) 
         }
         Checked::Fails(failure) => {
             w.string("state", "failed").string("code", failure.code).string("message", &failure.message);
+            if let Some(hint) = &failure.hint {
+                w.string("hint", hint);
+            }
         }
     }
 }
