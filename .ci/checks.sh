@@ -140,7 +140,7 @@ check_structure() {
 # Pins are exact, and name packages rather than places to fetch them from.
 check_pins() {
     local folder pins
-    for folder in .ci/servers/npm .ci/clients/typescript .ci/clients/inspector .ci/conformance; do
+    for folder in .ci/servers/npm .ci/clients/typescript .ci/clients/inspector .ci/clients/bridges .ci/conformance; do
         if grep -n '"resolved"' "$folder/package-lock.json"; then fail "download addresses in a lock file"; fi
         # What stands below the dependencies has one version and nothing else.
         if sed -n '/ependencies": {/,/}/p' "$folder/package.json" | grep '": "' | grep -vE '": "[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+\.[0-9]+)?",?$'; then
@@ -178,6 +178,12 @@ check_interop() {
 check_clients() {
     compgen -G '.ci-cache/clients/*/.stamp' >/dev/null || skip "no client could be installed"
     interop is_served
+}
+
+# Both roles as the official suite sees them. Its last line is the score.
+check_conformance() {
+    [ -f .ci-cache/conformance/suite/.stamp ] || skip "the conformance suite could not be installed"
+    tests/conformance/run
 }
 
 # interop ARGUMENT...: the trials that these choose. What is skipped all the same (a package without anything for

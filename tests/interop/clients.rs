@@ -21,6 +21,8 @@ pub(crate) struct Client {
     pub(crate) folder: &'static str,
     program: Program,
     pub(crate) runs: &'static [Run],
+    /// Whether it was built to speak HTTP as well.
+    pub(crate) over_http: bool,
 }
 
 /// How its program is started.
@@ -60,12 +62,14 @@ const ASKED_BEFORE: &[&str] = &["server/discover", "tools/list"];
 pub(crate) const CLIENTS: &[Client] = &[
     Client {
         name: "typescript-1",
+        over_http: true,
         folder: "typescript",
         program: Program::Node("typescript/v1.cjs"),
         runs: &[run("default", HANDSHAKE, "2025-11-25")],
     },
     Client {
         name: "typescript-2",
+        over_http: true,
         folder: "typescript",
         program: Program::Node("typescript/v2.cjs"),
         runs: &[
@@ -79,12 +83,14 @@ pub(crate) const CLIENTS: &[Client] = &[
     },
     Client {
         name: "python-1",
+        over_http: true,
         folder: "python-1",
         program: Program::Python("python/v1.py"),
         runs: &[run("default", HANDSHAKE, "2025-11-25")],
     },
     Client {
         name: "python-2",
+        over_http: true,
         folder: "python-2",
         program: Program::Python("python/v2.py"),
         runs: &[
@@ -96,6 +102,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     },
     Client {
         name: "rmcp",
+        over_http: false,
         folder: "rmcp",
         program: Program::Compiled("debug/rmcp-client"),
         runs: &[
@@ -123,7 +130,7 @@ pub(crate) fn check(client: &Client, run: &Run, installation: &Installation) -> 
 }
 
 impl Client {
-    fn command(&self, installation: &Installation, dir: &Path) -> Command {
+    pub(crate) fn command(&self, installation: &Installation, dir: &Path) -> Command {
         let installed = installation.clients(self.folder);
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/clients");
         match self.program {
@@ -144,7 +151,7 @@ impl Client {
 }
 
 /// The tools that the demo server lets be called. It lists others too.
-const GRANTED: [&str; 8] = ["echo", "add", "slow", "fail", "ask", "log", "count", "toggle"];
+pub(crate) const GRANTED: [&str; 8] = ["echo", "add", "slow", "fail", "ask", "log", "count", "toggle"];
 
 /// The words that start the demo server with the tap in between, which leaves its record in `folder`.
 pub(crate) fn tapped(installation: &Installation, folder: &Path) -> Result<Vec<String>, Failed> {

@@ -86,17 +86,48 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// What differs over HTTP is seen in the first few.
+const AT_AN_ADDRESS: usize = 4;
+
+/// Some starts, one after the other, at a server that is there already.
+pub(crate) fn check_at(
+    url: &str,
+    era: &str,
+    folder: &Path,
+    installation: &Installation,
+) -> Result<(), Failed> {
+    for (words, status, expected) in STARTS.iter().take(AT_AN_ADDRESS) {
+        let mut command = inspector(folder, installation);
+        command.args(["--server-url", url, "--transport", "http"]);
+        let done = child::run(told(command, era, words))?;
+        let result = done.document(*status)?;
+        expected(&result["result"]).map_err(|what| format!("{what}: {words:?}, {done:?}"))?;
+    }
+    Ok(())
+}
+
 fn start(era: &str, words: &[&str], folder: &Path, installation: &Installation) -> Result<Done, Failed> {
-    let installed = installation.clients(FOLDER);
-    let bundled = Some(installed.join(NODE)).filter(|node| node.is_file());
     let config = folder.join("servers.json");
     let [program, arguments @ ..] = &*tapped(installation, folder)? else { return Err("no words".into()) };
     fs::write(
         &config,
         json!({ "mcpServers": { "demo": { "command": program, "args": arguments } } }).to_string(),
     )?;
+    let mut command = inspector(folder, installation);
+    command.arg("--config").arg(config).args(["--server", "demo"]);
+    child::run(told(command, era, words))
+}
+
+fn inspector(folder: &Path, installation: &Installation) -> Command {
+    let installed = installation.clients(FOLDER);
+    let bundled = Some(installed.join(NODE)).filter(|node| node.is_file());
     let mut command = clean(Command::new(bundled.unwrap_or_else(|| PathBuf::from("node"))), folder);
-    command.arg(installed.join(PROGRAM)).arg("--cli").arg("--config").arg(config);
-    command.args(["--server", "demo", "--protocol-era", era, "--format", "json", "--method"]).args(words);
-    child::run(command)
+    command.arg(installed.join(PROGRAM)).arg("--cli");
+    command
+}
+
+/// What it is to do at its server.
+fn told(mut command: Command, era: &str, words: &[&str]) -> Command {
+    command.args(["--protocol-era", era, "--format", "json", "--method"]).args(words);
+    command
 }

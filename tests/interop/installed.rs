@@ -72,6 +72,16 @@ impl Installation {
         Presence::of(&self.clients, folder, true)
     }
 
+    /// Of the servers in this folder.
+    pub(crate) fn presence_of_servers(&self, folder: &str) -> Presence {
+        Presence::of(&self.servers, folder, true)
+    }
+
+    /// Where the servers in this folder were installed.
+    pub(crate) fn servers(&self, folder: &str) -> PathBuf {
+        self.servers.join(folder)
+    }
+
     /// Where the clients in this folder were installed.
     pub(crate) fn clients(&self, folder: &str) -> PathBuf {
         self.clients.join(folder)

@@ -147,19 +147,19 @@ fn restarted(server: &Server, installation: &Installation) -> Result<(), Failed>
     equal(&sent.all().get(..3), &Some(&opening[..]), "how both connections were opened")
 }
 
-fn era_of(server: &Server) -> Era {
+pub(crate) fn era_of(server: &Server) -> Era {
     if server.is_modern() { Era::Modern } else { Era::Legacy }
 }
 
 /// The date that a client without a wish of its own ends up with.
-fn revision_of(server: &Server) -> &'static str {
+pub(crate) fn revision_of(server: &Server) -> &'static str {
     match server.probe {
         Probe::Modern(revision) => revision,
         Probe::Refused(_) | Probe::Dies => server.version,
     }
 }
 
-fn verdict_of(server: &Server) -> Verdict {
+pub(crate) fn verdict_of(server: &Server) -> Verdict {
     if server.is_modern() { Verdict::Modern } else { Verdict::Legacy }
 }
 
@@ -200,7 +200,7 @@ impl Tap for Sent {
 }
 
 /// Patient enough that a busy machine changes nothing.
-fn options(start: Start) -> ConnectOptions {
+pub(crate) fn options(start: Start) -> ConnectOptions {
     let mut options = ConnectOptions::new("sanswire-interop", "0");
     options.config.start = start;
     options.config.limits.connect = Duration::from_secs(60);
@@ -219,7 +219,7 @@ fn connect_with(launch: &Launch, mut options: ConnectOptions) -> Result<(Client,
     Ok((Client::connect(&launch.for_library(), options)?, sent))
 }
 
-fn names(client: &Client) -> Result<Vec<String>, Failed> {
+pub(crate) fn names(client: &Client) -> Result<Vec<String>, Failed> {
     let listed = client.list(Method::ToolsList, &RequestOptions::default())?;
     if let Some(cut) = listed.cut {
         return Err(format!("the listing was cut: {cut:?}").into());
@@ -238,7 +238,7 @@ fn lists(client: &Client, shown: &Listing) -> Result<(), Failed> {
     equal(&names(client)?, &shown.tools, "the tools")
 }
 
-fn calls(server: &Server, folder: &Folder, client: &Client) -> Result<(), Failed> {
+pub(crate) fn calls(server: &Server, folder: &Folder, client: &Client) -> Result<(), Failed> {
     let options = RequestOptions::default();
     if let Some(call) = &server.call {
         let arguments = RawJson::parse_str(&call.arguments(folder.path()))?;

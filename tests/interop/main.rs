@@ -11,6 +11,7 @@
 mod binary;
 mod child;
 mod clients;
+mod http;
 mod inspector;
 mod installed;
 mod library;
@@ -52,8 +53,8 @@ fn main() -> ExitCode {
     let servers = plan.servers();
     let clients = plan.clients();
     if !arguments.list {
-        for (what, count, absent) in
-            [("servers", SERVERS.len(), servers), ("clients", CLIENTS.len() + 1, clients)]
+        let all_clients = CLIENTS.len() + 1 + http::clients::PROGRAMS.len() + http::bridges::BRIDGES.len();
+        for (what, count, absent) in [("servers", SERVERS.len(), servers), ("clients", all_clients, clients)]
         {
             if !absent.is_empty() {
                 note(&format!("not all of {count} {what} are installed; skipped: {}", absent.join(", ")));
@@ -98,6 +99,13 @@ impl Plan {
                 }
             }
         }
+        for web in http::servers::SERVERS {
+            let presence = self.installation.presence(web.server());
+            for (sentence, check, of_binary) in http::servers::checks() {
+                let run = move |installation: &Installation| check(web, installation);
+                self.add(format!("{}::{sentence}", web.name), presence, "servers", of_binary, run);
+            }
+        }
         // Whatever is there, as long as it is enough.
         let here = SERVERS.iter().filter(|server| self.installation.presence(server) == Presence::Installed);
         let presence = if here.count() >= together::LEAST { Presence::Installed } else { Presence::Missing };
@@ -124,6 +132,11 @@ impl Plan {
                 let run = move |installation: &Installation| clients::check(client, run, installation);
                 self.add(name, presence, "clients", true, run);
             }
+            for run in client.runs.iter().filter(|_| client.over_http) {
+                let name = format!("{}::{}::is_served_over_http_in_{}", client.name, run.mode, run.revision);
+                let run = move |installation: &Installation| http::clients::check(client, run, installation);
+                self.add(name, presence, "clients", true, run);
+            }
         }
         let presence = self.installation.presence_of_clients(inspector::FOLDER);
         if presence.skips(self.required) {
@@ -133,8 +146,44 @@ impl Plan {
             let name = format!("{}::{}::is_served_in_{}", inspector::FOLDER, era.0, era.2);
             let run = move |installation: &Installation| inspector::check(*era, installation);
             self.add(name, presence, "clients", true, run);
+            let name = format!("{}::{}::is_served_over_http_in_{}", inspector::FOLDER, era.0, era.2);
+            let run = move |installation: &Installation| http::clients::inspect(era.0, installation);
+            self.add(name, presence, "clients", true, run);
         }
+        self.over_http(&mut absent);
         absent
+    }
+
+    /// Plans the programs that know HTTP, and tell nothing of what they make of it but a result.
+    fn over_http(&mut self, absent: &mut Vec<&'static str>) {
+        for program in http::clients::PROGRAMS {
+            let presence = program.place.presence(&self.installation);
+            if presence.skips(self.required) {
+                absent.push(program.name);
+            }
+            let run = move |installation: &Installation| http::clients::call(program, installation);
+            self.add(
+                format!("{}::is_served_over_http", program.name),
+                presence,
+                program.place.lane(),
+                true,
+                run,
+            );
+        }
+        for bridge in http::bridges::BRIDGES {
+            let presence = bridge.place.presence(&self.installation);
+            if presence.skips(self.required) {
+                absent.push(bridge.name);
+            }
+            let run = move |installation: &Installation| http::bridges::check(bridge, installation);
+            self.add(
+                format!("{}::is_served_over_http", bridge.name),
+                presence,
+                bridge.place.lane(),
+                true,
+                run,
+            );
+        }
     }
 
     fn add(

@@ -1,4 +1,4 @@
-"""The Python SDK 1: v1.py default -- SERVER..."""
+"""The Python SDK 1: v1.py default -- SERVER... | URL"""
 
 import sys
 from contextlib import asynccontextmanager
@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
 
 from script import COUNTER, Heard, answer, main, steps
 
@@ -61,10 +62,13 @@ async def run():
         yield
         await session.unsubscribe_resource(COUNTER)
 
-    server = StdioServerParameters(command=command, args=arguments)
+    if command.startswith("http"):
+        server = streamablehttp_client(command)
+    else:
+        server = stdio_client(StdioServerParameters(command=command, args=arguments))
     callbacks = {"elicitation_callback": elicit, "logging_callback": heard.log, "message_handler": hear}
     async with (
-        stdio_client(server) as (read, write),
+        server as (read, write, *_),
         ClientSession(read, write, **callbacks) as session,
     ):
         hello = await session.initialize()

@@ -1,4 +1,4 @@
-"""The Python SDK 2: v2.py default|legacy|REVISION -- SERVER..."""
+"""The Python SDK 2: v2.py default|legacy|REVISION -- SERVER... | URL"""
 
 import sys
 import warnings
@@ -53,7 +53,9 @@ async def run():
             yield
             group.cancel_scope.cancel()
 
-    server = StdioServerParameters(command=command, args=arguments)
+    server = command
+    if not command.startswith("http"):
+        server = StdioServerParameters(command=command, args=arguments)
     callbacks = {"elicitation_callback": elicit, "logging_callback": heard.log, "message_handler": hear}
     chosen = {} if mode == "default" else {"mode": mode}
     async with Client(server, log_level="info", **callbacks, **chosen) as client:

@@ -3,20 +3,23 @@
 // One JSON line on standard output for each step, with what the SDK made of the server's answer. What the answers
 // should be is the test's business.
 
-// What one generation hands in: how a client connects to a server's command line in a mode, how it calls a tool and
-// hears a notification, and the revision that was agreed on.
+// What one generation hands in: how a client connects in a mode to a server's command line, or to its address; how it
+// calls a tool and hears a notification, and the revision that was agreed on.
 exports.main = async ({ connect, call, hear, revision }) => {
   const [mode, , command, ...args] = process.argv.slice(2);
+  const server = /^https?:/.test(command) ? { url: new URL(command) } : { command, args, stderr: 'inherit' };
   // The server that was called ends with the client; a step that hangs must not keep both.
   setTimeout(() => fail(new Error('out of time')), 60_000).unref();
   try {
-    const client = await connect(mode, { command, args, stderr: 'inherit' });
+    const client = await connect(mode, server);
     client.onerror = error => say('complaint', { message: String(error) });
     const agreed = revision(client);
     const tool = (name, parameters, options, more) =>
       call(client, { name, arguments: parameters, ...more }, options);
     await steps(client, tool, agreed);
     await heardSteps(client, tool, agreed, (method, handler) => hear(client, method, handler));
+    // Over HTTP one of them complains that it ends.
+    if (server.url) client.onerror = undefined;
     await client.close();
     say('end', {});
   } catch (error) {

@@ -1,6 +1,7 @@
-// The TypeScript SDK 1: v1.cjs default -- SERVER...
+// The TypeScript SDK 1: v1.cjs default -- SERVER... | URL
 const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
 const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
+const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
 const types = require('@modelcontextprotocol/sdk/types.js');
 const { answer, main } = require('./script.cjs');
 
@@ -18,9 +19,13 @@ main({
     if (mode !== 'default') throw new Error(`no mode ${mode}`);
     const client = new Client({ name: 'typescript-1', version: '0' }, { capabilities: { elicitation: {} } });
     client.setRequestHandler(types.ElicitRequestSchema, answer);
-    const transport = new StdioClientTransport(server);
+    const transport = server.url
+      ? new StreamableHTTPClientTransport(server.url)
+      : new StdioClientTransport(server);
+    const tell = transport.setProtocolVersion?.bind(transport);
     transport.setProtocolVersion = version => {
       agreed = version;
+      tell?.(version);
     };
     await client.connect(transport);
     return client;

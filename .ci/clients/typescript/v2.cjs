@@ -1,5 +1,5 @@
-// The TypeScript SDK 2: v2.cjs default|auto|REVISION -- SERVER...
-const { Client } = require('@modelcontextprotocol/client');
+// The TypeScript SDK 2: v2.cjs default|auto|REVISION -- SERVER... | URL
+const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
 const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
 const { answer, main } = require('./script.cjs');
 
@@ -23,7 +23,9 @@ main({
       { capabilities: { elicitation: {} }, ...options(mode) },
     );
     client.setRequestHandler('elicitation/create', answer);
-    await client.connect(new StdioClientTransport(server));
+    await client.connect(
+      server.url ? new StreamableHTTPClientTransport(server.url) : new StdioClientTransport(server),
+    );
     return client;
   },
   call: (client, params, options) => client.callTool(params, options),
