@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::ApiError;
-use crate::exchange::Origin;
+use crate::exchange::{ExchangeHandle, Origin};
 use crate::jsonrpc::{ObjectWriter, RequestId, finish_line, write_notification};
 use crate::mcp::types::subscription::SubscriptionFilter;
 use crate::mcp::{Method, Revision, codes, meta};
@@ -235,6 +235,15 @@ impl Session {
     pub(super) fn unlisten(&mut self, is_it: impl Fn(&Listen) -> bool) -> Option<Listen> {
         let place = self.listens.iter().position(is_it)?;
         Some(self.listens.remove(place))
+    }
+
+    /// Ends the subscription of this exchange in good order.
+    pub(crate) fn end_subscription(&mut self, exchange: ExchangeHandle) {
+        let origin = Origin::Exchange(exchange);
+        if let Some(listen) = self.unlisten(|listen| listen.origin == origin) {
+            let result = self.replies.end_of_listen(&listen.id);
+            self.send(origin, result, true);
+        }
     }
 
     /// Ends all subscriptions in good order: a result each, and on a stream that all share the notice as well.

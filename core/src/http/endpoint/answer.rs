@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::exchange::Origin;
+use crate::exchange::{ExchangeHandle, Origin};
 use crate::frame::write_event;
 use crate::http::endpoint::asked::SESSION;
 use crate::http::endpoint::exchange::{ALONE, Due, Exchange, State, send};
@@ -116,10 +116,15 @@ impl Endpoint {
 
     /// Sends on an exchange on which no stream of a session's was begun.
     fn answer(&mut self, n: u64, session: u64, message: Option<Bytes>, last: bool, status: u16) {
+        let slow = self.is_slow(n);
         let Some(exchange) = self.exchanges.get_mut(&n) else { return };
         let accepts = exchange.accepts;
         let gathered = match &mut exchange.state {
             State::Waiting(gathered) => gathered,
+            // Notices of a request are not taken that far, so these are of a subscription.
+            State::Events(_) if !last && slow => {
+                return self.modern.end_subscription(ExchangeHandle::numbered(n));
+            }
             State::Events(_) => {
                 if let Some(message) = message {
                     self.send_event(n, None, message);
@@ -147,7 +152,7 @@ impl Endpoint {
         } else if accepts.events {
             self.begin(n);
             let effect = server::Effect::Send {
-                to: Origin::Exchange(crate::exchange::ExchangeHandle::numbered(n)),
+                to: Origin::Exchange(ExchangeHandle::numbered(n)),
                 message: Some(message),
                 last,
                 status,
@@ -162,15 +167,17 @@ impl Endpoint {
     }
 
     fn answer_json(&mut self, n: u64, status: u16, gathered: Option<Vec<u8>>, message: Bytes) {
-        let body = match gathered {
-            None => message,
+        let (status, body) = match gathered {
+            None => (status, message),
+            // A batch that is none has one answer, and no list of them.
+            Some(all) if all.len() == 1 && status != 200 => (status, message),
             Some(mut all) => {
                 if !message.is_empty() {
                     gather(&mut all, &message);
                 }
                 all.push(b']');
                 self.outbound.set(n, 0);
-                all.into()
+                (200, all.into())
             }
         };
         self.answer_whole(n, json_head(status), Body::Whole(body));

@@ -26,16 +26,14 @@ impl Endpoint {
             Ok(session) => session,
             Err(refused) => return self.refuse(n, refused, false),
         };
+        let accepts = Accepts::of(&head.fields);
         let last = match Once::of(&head.fields, LAST_EVENT) {
             Once::Absent | Once::Value("") => None,
             Once::Value(id) => Some(read_id(id)),
             Once::Bad => Some(None),
         };
         let taken = match last {
-            None if self.pushing + self.modern.listening() >= self.config.max_streams => {
-                Err(Refused::new(503, "too many streams are open"))
-            }
-            None => Ok(None),
+            None => self.listen_allowed(accepts).map(|()| None),
             Some(Some((stream, place))) => {
                 let resumed = self.with_streams(session, |streams| streams.resume(stream, n));
                 resumed.flatten().map(|resumed| Some((stream, place, resumed))).ok_or(GONE)
@@ -53,7 +51,6 @@ impl Endpoint {
         };
         self.pushing += usize::from(pushes);
         let state = State::Events(Some(stream));
-        let accepts = Accepts::of(&head.fields);
         let (opens, quiet, timer, queued) = (false, now, None, 0);
         let exchange = Exchange { state, accepts, principal, session, opens, quiet, timer, pushes, queued };
         self.exchanges.insert(n, exchange);

@@ -159,7 +159,8 @@ impl Endpoint {
         // Whoever is asked something by a session is asked on its own streams; pings are for streams that all share.
         config.server.keep_alive = None;
         let server = Arc::new(config.server.clone());
-        let mut modern = Session::of(server.clone(), seed, now);
+        let sessions = Sessions::new(seed);
+        let mut modern = Session::of(server.clone(), sessions.cursors(), now);
         modern.share(config.max_exchanges, config.max_streams);
         Ok(Self {
             config,
@@ -170,7 +171,7 @@ impl Endpoint {
             phase: Phase::Open,
             modern,
             modern_timer: None,
-            sessions: Sessions::new(seed),
+            sessions,
             exchanges: BTreeMap::new(),
             timers: Timers::default(),
             effects: Effects::default(),

@@ -16,7 +16,7 @@ use crate::exchange::{ExchangeHandle, Origin};
 use crate::frame::Frame;
 use crate::http::endpoint::Endpoint;
 use crate::http::endpoint::answer::Refused;
-use crate::http::endpoint::asked::{Once, SESSION, Said, VERSION};
+use crate::http::endpoint::asked::{Accepts, Once, SESSION, Said, VERSION};
 use crate::http::endpoint::exchange::{ALONE, Asked, Exchange, State};
 use crate::http::endpoint::streams::Streams;
 use crate::http::fields::Fields;
@@ -56,9 +56,11 @@ impl Endpoint {
             Read::Request { id, method, params } => {
                 let modern =
                     modern_head || places.has_version(params) || self.server.newest(Era::Legacy).is_none();
-                if modern && *method == Method::SubscriptionsListen && !accepts.events {
-                    let why = "accept text/event-stream: this is answered by a stream";
-                    return self.refuse_request(n, id, &Refused::new(406, why));
+                if modern
+                    && *method == Method::SubscriptionsListen
+                    && let Err(refused) = self.listen_allowed(accepts)
+                {
+                    return self.refuse_request(n, id, &refused);
                 }
                 if modern {
                     Ok(ALONE)
@@ -185,6 +187,16 @@ impl Endpoint {
         let Once::Value(version) = Once::of(fields, VERSION) else { return false };
         let served = |revision: Revision| revision.era() == Era::Legacy && self.server.serves(revision);
         Revision::from_date(version).is_some_and(served)
+    }
+
+    /// Whether one more subscription can be opened, by a client that takes its stream.
+    pub(super) fn listen_allowed(&self, accepts: Accepts) -> Result<(), Refused> {
+        if !accepts.events {
+            return Err(Refused::new(406, "accept text/event-stream: this is answered by a stream"));
+        }
+        let open = self.pushing + self.modern.listening();
+        let room = open < self.config.max_streams;
+        if room { Ok(()) } else { Err(Refused::new(503, "too many streams are open")) }
     }
 
     /// The session that a batch is for, if there is one whose revision has them.

@@ -53,6 +53,11 @@ impl Sessions {
         Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), last: 0 }
     }
 
+    /// What keys the cursors of listings, in all sessions.
+    pub(super) fn cursors(&self) -> [u8; 32] {
+        hmac(&self.seed, &[b"cursors"])
+    }
+
     /// A new one. Its id cannot be guessed from any number of others.
     pub(super) fn create(
         &mut self,
@@ -63,7 +68,7 @@ impl Sessions {
     ) -> u64 {
         self.last += 1;
         let id = hmac(&self.seed, &[b"session", &self.last.to_be_bytes()]);
-        let mut session = Session::of(config, hmac(&self.seed, &[b"cursors"]), now);
+        let mut session = Session::of(config, self.cursors(), now);
         session.set_catalog(catalog);
         let streams = Streams::default();
         let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, id };
