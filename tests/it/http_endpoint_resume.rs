@@ -138,8 +138,10 @@ fn a_client_that_left_before_anything_was_sent_gets_nothing_but_is_not_cancelled
     assert_eq!(asked, Err(ApiError::Closed), "nobody would hear it");
     web.reply(0, "x");
     assert_eq!(web.endpoint.exchanges(), 0);
-    let n = web
-        .post(&id, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let n = web.post(
+        &id,
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+    );
     assert_eq!(web.answers[&n].status(), 202);
 }
 

@@ -30,3 +30,4 @@ pub mod served;
 pub mod served_app;
 pub mod watch;
 pub mod web;
+pub mod web_chaos;

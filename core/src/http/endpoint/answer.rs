@@ -266,6 +266,9 @@ impl Endpoint {
     /// The request of an exchange is over: so is the stream it was answered on.
     fn finish(&mut self, session: u64, n: u64) {
         let now = self.clock.latest();
+        if let Some(served) = self.sessions.get_mut(session) {
+            served.heard = now;
+        }
         if let Some(carrier) = self.with_streams(session, |streams| streams.finish(n, now)).flatten() {
             self.end(carrier);
         }

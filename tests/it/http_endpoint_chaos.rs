@@ -1,0 +1,28 @@
+//! Whatever clients and the application do, in whatever order.
+
+use proptest::prelude::*;
+use sanswire_tests::seed::{Rng, each_seed};
+use sanswire_tests::web_chaos::{junk, run};
+
+#[test]
+fn every_exchange_is_answered_once_and_every_bound_holds() {
+    each_seed(150, |seed| {
+        run(&mut Rng::new(seed), 120);
+    });
+}
+
+#[test]
+fn the_same_calls_have_the_same_answers_to_the_byte() {
+    let all = || {
+        let said = |seed| format!("{:?}", run(&mut Rng::new(seed), 150));
+        (0..5).map(said).collect::<Vec<_>>()
+    };
+    assert_eq!(all(), all());
+}
+
+proptest! {
+    #[test]
+    fn calls_in_no_order_at_all_are_harmless(data in prop::collection::vec(any::<u8>(), 0..2000)) {
+        junk(&data);
+    }
+}
