@@ -1,5 +1,13 @@
 //! Both eras at one endpoint: calls, notifications, sessions, and what answers look like.
 
+mod bounds;
+mod chaos;
+mod heads;
+mod modern;
+mod order;
+mod resume;
+mod sessions;
+
 use sanswire::http::endpoint::ReplyShape;
 use sanswire::server::Notice;
 use sanswire_tests::served::{modern, modern_with, request};
