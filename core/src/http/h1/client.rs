@@ -332,6 +332,6 @@ impl Machine for Client {
     }
 
     fn wants_read(&self) -> bool {
-        !matches!(self.stage, Stage::Over) && self.events.bytes() < self.limits.max_queued_event_bytes
+        !matches!(self.stage, Stage::Over) && !self.events.is_full(self.limits.max_queued_event_bytes)
     }
 }

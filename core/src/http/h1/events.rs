@@ -33,9 +33,9 @@ impl<E> Events<E> {
         Some(event)
     }
 
-    /// What the events count.
-    pub(super) const fn bytes(&self) -> usize {
-        self.bytes
+    /// Whether so much waits that nothing more should be read. One event may always come.
+    pub(super) fn is_full(&self, limit: usize) -> bool {
+        self.bytes >= limit && !self.queue.is_empty()
     }
 
     /// Bytes of memory held, spare room included.

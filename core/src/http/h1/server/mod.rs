@@ -288,7 +288,7 @@ impl Machine for Server {
         match self.reading {
             Reading::Over => false,
             Reading::Untaken { .. } | Reading::Answered => self.input.len() < READ_AHEAD,
-            Reading::Body(_) => self.events.bytes() < self.limits.max_queued_event_bytes,
+            Reading::Body(_) => !self.events.is_full(self.limits.max_queued_event_bytes),
             Reading::Head { .. } | Reading::Rest { .. } | Reading::Linger { .. } => true,
         }
     }

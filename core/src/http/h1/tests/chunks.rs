@@ -138,3 +138,17 @@ fn a_body_that_nobody_takes_stops_the_reading() {
     assert_eq!(data, taken);
     assert!(server.wants_read() && server.poll_timeout().is_some());
 }
+
+#[test]
+fn a_limit_of_nothing_lets_one_event_through_at_a_time() {
+    let limits = Limits { max_queued_event_bytes: 0, ..Limits::default() };
+    let mut server = Server::new(limits, NOW);
+    server.handle_input(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n", NOW);
+    server.take_body(NOW);
+    assert!(!server.wants_read());
+    for byte in [b"a", b"b", b"c"] {
+        server_events(&mut server);
+        assert_eq!(server.handle_input(byte, NOW), 1);
+    }
+    assert_eq!(server_events(&mut server).last(), Some(&ServerEvent::BodyEnd));
+}
