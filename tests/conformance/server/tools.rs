@@ -79,6 +79,11 @@ pub(crate) fn offer(builder: Builder) -> Builder {
             Ok("Logged.")
         })
         .tool("test_tool_with_progress", Tool::new("Reports progress"), progress)
+        .tool("test_reconnection", Tool::new("Answers who comes back for it"), |(), call| {
+            call.close_stream();
+            call.sleep(2 * PAUSE);
+            Ok("You came back.")
+        })
         .tool("json_schema_2020_12_tool", JSON_SCHEMA_TOOL, |(), _| Ok("Called."))
         .tool("test_header_argument", Tool::new("Says where").argument("region", region), |(), call| {
             call.argument::<String>("region")
