@@ -82,10 +82,10 @@ fn https_without_tls_says_so() {
 
 /// Calls addresses of which those on port 1 never answer, those on port 2 refuse, and all others answer, and writes down
 /// which were called.
-fn fake(calls: &std::sync::mpsc::Sender<SocketAddr>, answers: &TcpListener) -> Caller {
+fn fake(calls: &std::sync::mpsc::Sender<(SocketAddr, Duration)>, answers: &TcpListener) -> Caller {
     let (calls, answers) = (std::sync::Mutex::new(calls.clone()), answers.local_addr().unwrap());
     std::sync::Arc::new(move |address, patience| {
-        let _ = calls.lock().unwrap().send(address);
+        let _ = calls.lock().unwrap().send((address, patience));
         match address.port() {
             1 => {
                 std::thread::sleep(patience.min(LONG));
@@ -106,7 +106,9 @@ fn an_address_that_is_silent_holds_nobody_up() {
         let bound = Bound::new(limit, cancelled);
         let made = first(in_turn(&found), &bound, &fake(&tell, &listener));
         drop(tell);
-        let called: Vec<_> = told.try_iter().map(|address| address.to_string()).collect();
+        // No thread lingers behind the bound.
+        let called = told.try_iter().inspect(|(_, patience)| assert!(*patience <= limit));
+        let called: Vec<_> = called.map(|(address, _)| address.to_string()).collect();
         (made, called.join(" "))
     };
     let wanted = AtomicBool::new(false);
