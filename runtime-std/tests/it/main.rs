@@ -27,10 +27,13 @@ mod hosted;
 mod hostile;
 mod http_besieged;
 mod http_client;
+mod http_dial;
 mod http_peer;
 mod http_script;
 mod http_seen;
 mod http_serving;
+#[cfg(feature = "tls")]
+mod http_tls;
 mod input;
 mod listening;
 mod parent;
@@ -56,6 +59,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("--served") => served::serve(&arguments.collect::<Vec<_>>()),
+        Some("--http-client") => {
+            http_dial::run(&arguments.collect::<Vec<_>>());
+            ExitCode::SUCCESS
+        }
         Some("--parent") => {
             parent::run(&arguments.collect::<Vec<_>>());
             ExitCode::SUCCESS
@@ -82,8 +89,11 @@ fn main() -> ExitCode {
                 hostile::trials(),
                 http_besieged::trials(),
                 http_seen::trials(),
+                http_dial::trials(),
                 http_serving::trials(),
                 http_client::trials(),
+                #[cfg(feature = "tls")]
+                http_tls::trials(),
                 input::trials(),
                 listening::trials(),
                 processes::trials(),
