@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sanswire::client::Verdict;
 use sanswire::error::Violation;
-use sanswire_tests::client::{Client, On, on_both_links, remembering};
+use sanswire_tests::client::{Client, On, on_all_links, remembering};
 use sanswire_tests::peer::Server;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn batches_are_taken_under_their_one_revision_only() {
 #[test]
 fn a_batch_of_answers_completes_every_call() {
     // P-014
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut calls: Vec<Value> = Vec::new();
         let server = Server::legacy("2025-03-26").with("tools/call", move |request, out| {
             calls.push(json!({"jsonrpc": "2.0", "id": request["id"], "result": {"content": []}}));

@@ -11,7 +11,7 @@ use sanswire::mcp::types::flaw::Flaw;
 use sanswire::mcp::types::page::{Page, PageWarning, SetAsideReason};
 use sanswire::mcp::types::resource::Resource;
 use sanswire::mcp::types::tool::{Tool, ToolNote, tools};
-use sanswire_tests::client::{Client, on_both_links, remembering, value};
+use sanswire_tests::client::{Client, on_all_links, on_both_links, remembering, value};
 use sanswire_tests::peer::{Server, replay};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn standing_check(mut client: Client) {
 
 #[test]
 fn b_23_empty_result_as_array() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-23.jsonl"));
         assert!(client.peer().unwrap().capabilities.has("tools"), "an empty array declares as well");
         let ping = client.request(Method::Ping, None);
@@ -40,7 +40,7 @@ fn b_23_empty_result_as_array() {
 
 #[test]
 fn b_23_a_filled_array_fails_its_own_call() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         client.link.server_mut().on("ping", |request, out| out.result(request, json!([1])));
         let ping = client.request(Method::Ping, None);
@@ -61,7 +61,7 @@ fn raw(client: &mut Client, method: Method) -> RawJson {
 #[test]
 fn b_39_nextcursor_null() {
     // P-258
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-39.jsonl"));
         let limits = client.link.session().config().limits.clone();
         let page = raw(&mut client, Method::ToolsList);
@@ -81,7 +81,7 @@ fn b_39_nextcursor_null() {
 
 #[test]
 fn b_41_anyof_root_drops_all() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-41.jsonl"));
         let page = tools(&raw(&mut client, Method::ToolsList));
         let names: Vec<&str> = page.items.iter().map(Tool::name).collect();
@@ -115,7 +115,7 @@ fn b_41_anyof_root_drops_all() {
 
 #[test]
 fn b_43_content_null_members() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-43.jsonl"));
         let result = CallToolResult::new(raw(&mut client, Method::ToolsCall));
         let blocks: Vec<ContentBlock<'_>> = result.content().collect();
@@ -137,7 +137,7 @@ fn b_43_content_null_members() {
 
 #[test]
 fn b_45_structured_only_result() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-45.jsonl"));
         let expected = [
             json!({"content": [], "structuredContent": {"status": "available", "n": 5}}),
@@ -164,7 +164,7 @@ fn b_45_structured_only_result() {
 #[test]
 fn b_47_nested_defs() {
     // P-108
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-47.jsonl"));
         let listing = raw(&mut client, Method::ToolsList);
         let page = tools(&listing);
@@ -180,7 +180,7 @@ fn b_47_nested_defs() {
 #[test]
 fn b_55_capability_without_handler() {
     // P-089 P-403 P-096 P-364 P-372
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = playing(on, include_bytes!("../cases/b-55.jsonl"));
         assert_eq!(client.last("initialize").message["params"]["capabilities"], json!({}));
         let call = client.call();

@@ -6,7 +6,7 @@ use sanswire::client::Verdict;
 use sanswire::client::era::next_start;
 use sanswire::error::CloseReason;
 use sanswire::mcp::{Era, Method, Revision};
-use sanswire_tests::client::{Client, config, on_both_links, pinned};
+use sanswire_tests::client::{Client, config, on_all_links, on_both_links, pinned};
 use sanswire_tests::peer::{Server, discover_result, initialize_result};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const META: &str = "io.modelcontextprotocol/";
 #[test]
 fn a_modern_server_is_found_by_the_first_message() {
     // P-058 P-075 P-039 P-040
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::start(on, config(), Server::modern());
         let peer = client.until_ready();
         assert_eq!((peer.era, peer.revision), (Era::Modern, Revision::V2026_07_28));
@@ -37,7 +37,7 @@ fn a_modern_server_is_found_by_the_first_message() {
 #[test]
 fn a_legacy_server_that_refuses_the_probe_is_asked_to_shake_hands() {
     // P-058 P-061 P-077
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::start(on, config(), Server::legacy("2025-11-25"));
         let peer = client.until_ready();
         assert_eq!((peer.era, peer.revision), (Era::Legacy, Revision::V2025_11_25));
@@ -53,7 +53,7 @@ fn a_legacy_server_that_refuses_the_probe_is_asked_to_shake_hands() {
 fn b_31_any_refusal_but_the_modern_ones_leads_to_one_handshake() {
     // P-059 P-061 P-026
     for code in [-32602, -32600, -32601, -32000, -32001, -32003, -32004, -32603, -32700, 7, -32019, -32023] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let server = Server::legacy("2025-06-18").refusing("server/discover", code);
             let mut client = Client::start(on, config(), server);
             assert_eq!(client.until_ready().revision, Revision::V2025_06_18, "{code}");
@@ -71,7 +71,7 @@ fn b_31_an_error_without_an_id_counts_while_only_the_probe_is_open() {
         json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "Parse error"}}),
         json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "bad"}}),
     ] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let error = error.clone();
             let server = Server::legacy("2025-11-25")
                 .with("server/discover", move |_, out| out.message(error.clone()));
@@ -86,7 +86,7 @@ fn b_31_an_error_without_an_id_counts_while_only_the_probe_is_open() {
 #[test]
 fn b_31_control_an_unsupported_version_never_falls_back_for_itself() {
     // P-060 P-057
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-11-25").with("server/discover", |request, out| {
             let data = json!({"supported": ["2026-07-28"], "requested": "2026-07-28"});
             out.error_with(request, -32022, data);
@@ -103,7 +103,7 @@ fn b_31_control_an_unsupported_version_never_falls_back_for_itself() {
 fn the_other_modern_errors_never_fall_back() {
     // P-060
     for code in [-32020, -32021] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let server = Server::legacy("2025-11-25").refusing("server/discover", code);
             let mut client = Client::start(on, config(), server);
             let reason = client.until_closed();
@@ -119,7 +119,7 @@ fn the_other_modern_errors_never_fall_back() {
 #[test]
 fn an_unsupported_version_with_only_legacy_in_common_opens_with_that_version() {
     // P-057 P-078
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-06-18").with("server/discover", |request, out| {
             let data = json!({"supported": ["2027-01-01", "2025-06-18"], "requested": "2026-07-28"});
             out.error_with(request, -32022, data);
@@ -134,7 +134,7 @@ fn an_unsupported_version_with_only_legacy_in_common_opens_with_that_version() {
 #[test]
 fn a_discover_result_with_only_legacy_in_common_opens_with_that_version() {
     // P-057
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-03-26").with("server/discover", |request, out| {
             out.result(request, discover_result(&["2025-03-26", "2027-01-01"]));
         });
@@ -149,7 +149,7 @@ fn nothing_in_common_is_reported_with_what_the_server_speaks() {
     // P-057 P-090
     let answers: [(&str, i64); 2] = [("a result", 0), ("an error", -32022)];
     for (what, code) in answers {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let server = Server::legacy("2025-11-25").with("server/discover", move |request, out| {
                 if code == 0 {
                     out.result(request, discover_result(&["2027-01-01", "2028-02-02"]));
@@ -171,7 +171,7 @@ fn nothing_in_common_is_reported_with_what_the_server_speaks() {
 fn a_result_that_is_no_discover_result_means_legacy() {
     // P-061
     for result in [json!({}), json!({"tools": []}), json!({"supportedVersions": "2026-07-28"})] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let result = result.clone();
             let server = Server::legacy("2025-11-25")
                 .with("server/discover", move |request, out| out.result(request, result.clone()));
@@ -298,7 +298,7 @@ fn a_dual_server_whose_late_probe_answer_comes_beside_the_handshake_is_remembere
 
 #[test]
 fn a_late_refusal_of_the_probe_changes_nothing() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-11-25").with("server/discover", |request, out| {
             out.after(Duration::from_secs(4)).error(request, -32601, "no");
         });
@@ -326,7 +326,7 @@ fn silence_on_both_ends_the_attempt_at_the_connect_limit() {
 #[test]
 fn a_pin_asks_for_that_revision_and_takes_no_other() {
     // P-062 P-078
-    on_both_links(|on| {
+    on_all_links(|on| {
         for revision in Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Legacy) {
             let mut client = Client::start(on, pinned(revision), Server::legacy(revision.as_str()));
             assert_eq!(client.until_ready().revision, revision);
@@ -352,7 +352,7 @@ fn a_pin_asks_for_that_revision_and_takes_no_other() {
 #[test]
 fn a_pin_to_the_modern_revision_is_not_hedged() {
     // P-062
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-11-25").silent_on("server/discover");
         let mut client = Client::start(on, pinned(Revision::V2026_07_28), server);
         let reason = client.until_closed();

@@ -7,13 +7,13 @@ use sanswire::client::{Start, Verdict};
 use sanswire::error::CloseReason;
 use sanswire::exchange::HttpRefusal;
 use sanswire::mcp::Era;
-use sanswire_tests::client::{Client, On, config, on_both_links, remembering};
+use sanswire_tests::client::{Client, On, config, on_all_links, on_both_links, remembering};
 use sanswire_tests::peer::{End, Server, discover_result};
 
 #[test]
 fn remembered_legacy_opens_with_the_handshake() {
     // P-065
-    on_both_links(|on| {
+    on_all_links(|on| {
         for verdict in [Verdict::Legacy, Verdict::Died] {
             let mut client = Client::ready(on, remembering(verdict), Server::legacy("2025-11-25"));
             assert_eq!(client.link.server().methods()[0], "initialize");
@@ -26,7 +26,7 @@ fn remembered_legacy_opens_with_the_handshake() {
 #[test]
 fn remembered_modern_is_probed_without_a_hedge() {
     // P-065
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::modern().with("server/discover", |request, out| {
             out.after(Duration::from_secs(6)).result(request, discover_result(&["2026-07-28"]));
         });
@@ -40,7 +40,7 @@ fn remembered_modern_is_probed_without_a_hedge() {
 #[test]
 fn remembered_modern_that_has_become_legacy_is_corrected() {
     // P-065
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::ready(on, remembering(Verdict::Modern), Server::legacy("2025-11-25"));
         assert_eq!(client.verdicts(), [Verdict::Legacy]);
         client.still_works();
@@ -50,7 +50,7 @@ fn remembered_modern_that_has_become_legacy_is_corrected() {
 #[test]
 fn remembered_legacy_that_refuses_the_handshake_is_asked_what_it_is() {
     // P-065
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::start(on, remembering(Verdict::Legacy), Server::modern());
         assert_eq!(client.until_ready().era, Era::Modern);
         assert_eq!(client.link.server().methods()[..2], ["initialize", "server/discover"]);
@@ -61,7 +61,7 @@ fn remembered_legacy_that_refuses_the_handshake_is_asked_what_it_is() {
 
 #[test]
 fn remembered_other_versions_are_asked_for_again() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::ready(on, remembering(Verdict::ModernOther), Server::modern());
         assert_eq!(client.link.server().methods()[0], "server/discover");
         client.still_works();

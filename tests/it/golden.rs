@@ -20,10 +20,16 @@ fn every_accepted_request_ends_once_whatever_happens_on_exchanges() {
 }
 
 #[test]
+fn every_accepted_request_ends_once_whatever_happens_over_http() {
+    // Golden rules 1 and 4.
+    each_seed(300, |seed| chaos::torment(&mut chaos::client(On::Http, seed), seed));
+}
+
+#[test]
 fn the_same_calls_give_the_same_bytes() {
     // Golden rule 6.
     each_seed(40, |seed| {
-        for on in [On::Line, On::Exchanges] {
+        for on in [On::Line, On::Exchanges, On::Http] {
             let run = || {
                 let mut client = chaos::client(on, seed);
                 chaos::torment(&mut client, seed);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sanswire::client::{RequestOptions, Verdict};
 use sanswire::error::{ApiError, CloseReason, Violation};
 use sanswire::mcp::{Era, Method, Revision};
-use sanswire_tests::client::{Client, config, on_both_links, remembering};
+use sanswire_tests::client::{Client, config, on_all_links, on_both_links, remembering};
 use sanswire_tests::peer::{Server, echo_tool, initialize_result};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn legacy() -> sanswire::client::Config {
 #[test]
 fn every_legacy_version_is_accepted_from_the_answer() {
     // P-078 P-079 P-088 H-202
-    on_both_links(|on| {
+    on_all_links(|on| {
         for revision in Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Legacy) {
             let mut client = Client::start(on, legacy(), Server::legacy(revision.as_str()));
             let peer = client.until_ready();
@@ -30,7 +30,7 @@ fn every_legacy_version_is_accepted_from_the_answer() {
 #[test]
 fn the_opening_is_initialize_then_initialized_then_requests() {
     // P-076 P-077 P-085 P-001 P-003 H-202
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         client.still_works();
         let methods = client.link.server().methods();
@@ -69,7 +69,7 @@ fn a_server_that_knows_three_methods_is_enough() {
 
 #[test]
 fn what_the_server_says_of_itself_is_told() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let client = Client::legacy(on);
         let peer = client.peer().unwrap();
         assert_eq!(peer.era, Era::Legacy);
@@ -84,7 +84,7 @@ fn what_the_server_says_of_itself_is_told() {
 fn an_unknown_version_in_the_answer_closes_the_connection() {
     // P-084 P-090
     for version in ["1999-01-01", "2026-07-28", "2025-11-26", "", "latest"] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let mut client = Client::start(on, legacy(), Server::legacy(version));
             let supported = vec![version.to_owned()];
             assert_eq!(client.until_closed(), CloseReason::Incompatible { supported });
@@ -96,7 +96,7 @@ fn an_unknown_version_in_the_answer_closes_the_connection() {
 #[test]
 fn an_answer_without_a_version_closes_the_connection() {
     // P-090
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("x").with("initialize", |request, out| out.result(request, json!({})));
         let mut client = Client::start(on, legacy(), server);
         let reason = client.until_closed();
@@ -107,7 +107,7 @@ fn an_answer_without_a_version_closes_the_connection() {
 #[test]
 fn nothing_is_asked_before_ready() {
     // P-086 P-076
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-11-25").with("initialize", |request, out| {
             out.after(Duration::from_secs(1)).result(request, initialize_result("2025-11-25"));
         });
@@ -125,7 +125,7 @@ fn nothing_is_asked_before_ready() {
 #[test]
 fn initialize_is_never_cancelled() {
     // P-287 P-090 H-074
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::start(on, legacy(), Server::mute());
         client.wait_ms(100);
         client.link.close();
@@ -178,7 +178,7 @@ fn other_requests_during_the_handshake_are_refused() {
 #[test]
 fn b_27_notification_before_init_reply() {
     // P-096
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = sanswire_tests::peer::replay(include_bytes!("../cases/b-27.jsonl"));
         let mut client = Client::start(on, legacy(), server);
         client.until_ready();
@@ -196,7 +196,7 @@ fn b_27_notification_before_init_reply() {
 #[test]
 fn what_is_declared_is_written_and_nothing_else() {
     // P-089 P-383 P-399 P-364 P-479
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = legacy();
         config.capabilities.roots = true;
         config.capabilities.sampling = true;
@@ -214,7 +214,7 @@ fn what_is_declared_is_written_and_nothing_else() {
 #[test]
 fn a_refused_handshake_ends_with_the_servers_word() {
     // P-090
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("x").refusing("initialize", -32000).refusing("server/discover", -32000);
         let mut client = Client::start(on, legacy(), server);
         let reason = client.until_closed();
@@ -225,7 +225,7 @@ fn a_refused_handshake_ends_with_the_servers_word() {
 #[test]
 fn what_the_server_calls_itself_changes_nothing() {
     // P-047
-    on_both_links(|on| {
+    on_all_links(|on| {
         let run = |info: serde_json::Value| {
             let server = Server::legacy("2025-11-25").with("initialize", move |request, out| {
                 let mut result = initialize_result("2025-11-25");

@@ -5,14 +5,14 @@ use std::time::Duration;
 use sanswire::client::{Outcome, RequestOptions, Verdict};
 use sanswire::error::Violation;
 use sanswire::mcp::Method;
-use sanswire_tests::client::{Client, On, on_both_links, remembering};
+use sanswire_tests::client::{Client, On, on_all_links, on_both_links, remembering};
 use sanswire_tests::peer::{Server, initialize_result, replay};
 use serde_json::json;
 
 #[test]
 fn b_13_reply_id_becomes_string() {
     // P-007
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         client.link.server_mut().on("tools/call", |request, out| {
             let id = request["id"].to_string();
@@ -32,7 +32,7 @@ fn b_13_reply_id_becomes_string() {
 #[test]
 fn b_13_a_switch_takes_the_canonical_spelling_and_no_other() {
     for (spelling, taken) in [("{}", true), ("0{}", false), ("{}.0", false), (" {}", false), ("+{}", false)] {
-        on_both_links(|on| {
+        on_all_links(|on| {
             let mut config = remembering(Verdict::Legacy);
             config.lenient_ids = true;
             let server = Server::legacy("2025-11-25").with("tools/call", move |request, out| {
@@ -60,7 +60,7 @@ fn b_13_the_switch_opens_the_whole_file() {
 #[test]
 fn b_15_null_id_error_reply() {
     // P-008 P-004
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = replay(include_bytes!("../cases/b-15.jsonl"));
         let mut client = Client::ready(on, remembering(Verdict::Legacy), server);
         client.still_works();
@@ -94,7 +94,7 @@ fn b_15_an_error_without_an_id_fails_no_open_call() {
 
 #[test]
 fn an_error_without_an_id_does_not_end_the_handshake() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let server = Server::legacy("2025-11-25").with("initialize", |request, out| {
             out.push().message(json!({"jsonrpc": "2.0", "error": {"code": -32700, "message": "x"}}));
             out.after(Duration::from_millis(50)).result(request, initialize_result("2025-11-25"));

@@ -4,7 +4,7 @@ use sanswire::client::{InputAnswers, Outcome, RequestOptions};
 use sanswire::error::{ApiError, Violation};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputKind};
-use sanswire_tests::client::{Client, json, on_both_links};
+use sanswire_tests::client::{Client, json, on_all_links};
 use serde_json::{Value, json};
 
 /// A client whose `tools/call` asks with this result until the request has `inputResponses` or `requestState`
@@ -35,7 +35,7 @@ fn accept() -> InputAnswer {
 #[test]
 fn the_answers_go_back_under_their_keys_in_a_new_request() {
     // P-321 P-325 P-477 P-310
-    on_both_links(|on| {
+    on_all_links(|on| {
         let requests = json!({
             "e": {"method": "elicitation/create", "params": {"message": "name?", "requestedSchema": {}}},
             "u": {"method": "elicitation/create", "params": {"mode": "url", "message": "m", "url": "https://x/"}},
@@ -94,7 +94,7 @@ fn the_state_goes_back_to_the_byte() {
     // P-322 P-323
     let states =
         [r#""plain""#, r#""\u00e9\/\"\\ \ud83e\udd80é🦀""#, r#""""#, r#""\u0000\t{}""#, r#""\ud800 alone""#];
-    on_both_links(|on| {
+    on_all_links(|on| {
         for state in states {
             let result = format!(r#"{{"resultType":"input_required","requestState": {state} }}"#);
             let mut client = asking(on, vec![result]);
@@ -121,7 +121,7 @@ fn the_state_goes_back_to_the_byte() {
 #[test]
 fn a_later_round_carries_the_first_parameters_and_only_its_own_answers() {
     // P-326 P-322
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = asking(on, vec![form("one"), form("two")]);
         let call = client.call();
         let input = client.input_required(call);
@@ -151,7 +151,7 @@ fn a_later_round_carries_the_first_parameters_and_only_its_own_answers() {
 #[test]
 fn answers_are_checked_before_anything_is_sent() {
     // P-477 P-321
-    on_both_links(|on| {
+    on_all_links(|on| {
         let requests = json!({
             "e": {"method": "elicitation/create", "params": {"message": "m", "requestedSchema": {}}},
             "r": {"method": "roots/list"},
@@ -190,7 +190,7 @@ fn answers_are_checked_before_anything_is_sent() {
 
 #[test]
 fn too_many_rounds_are_refused() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = asking(on, (0..20).map(|_| form("k")).collect());
         let mut answers = InputAnswers::new();
         answers.set("k", accept());
@@ -218,7 +218,7 @@ fn too_many_rounds_are_refused() {
 #[test]
 fn a_request_for_input_that_makes_no_sense_ends_the_call() {
     // P-309 P-310 P-311
-    on_both_links(|on| {
+    on_all_links(|on| {
         let results = [
             r#"{"resultType":"input_required"}"#,
             r#"{"resultType":"input_required","inputRequests":null,"requestState":null}"#,
@@ -246,7 +246,7 @@ fn a_request_for_input_that_makes_no_sense_ends_the_call() {
 #[test]
 fn input_rounds_work_for_prompts_and_resources() {
     // P-308
-    on_both_links(|on| {
+    on_all_links(|on| {
         for (method, params) in
             [(Method::PromptsGet, r#"{"name":"p"}"#), (Method::ResourcesRead, r#"{"uri":"a:b"}"#)]
         {

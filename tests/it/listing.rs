@@ -4,7 +4,7 @@ use sanswire::client::listing::{Cut, Listed, Step};
 use sanswire::client::{Listing, RequestOptions};
 use sanswire::limits::Limits;
 use sanswire::mcp::Method;
-use sanswire_tests::client::{Client, On, on_both_links, value};
+use sanswire_tests::client::{Client, On, on_all_links, value};
 use serde_json::{Value, json};
 
 /// Lists to the end.
@@ -58,7 +58,7 @@ fn names(listed: &Listed) -> Vec<String> {
 #[test]
 fn cursors_are_followed_whatever_they_look_like() {
     // P-255 P-256 P-257 P-258 H-021
-    on_both_links(|on| {
+    on_all_links(|on| {
         let cursors = ["", " ", "0", "null", "a\"b\\c/é🦀\u{0}\n", "eyJhIjoxfQ=="];
         let mut pages: Vec<Value> = cursors
             .iter()
@@ -81,7 +81,7 @@ fn cursors_are_followed_whatever_they_look_like() {
 #[test]
 fn null_and_absence_end_a_listing() {
     // P-258
-    on_both_links(|on| {
+    on_all_links(|on| {
         for last in [page(&["a"], None), page(&["a"], Some(json!(null))), page(&[], None)] {
             let mut client = paged(on, vec![last]);
             let listed = list(&mut client, Method::ToolsList, &Limits::default());
@@ -95,7 +95,7 @@ fn null_and_absence_end_a_listing() {
 #[test]
 fn a_cursor_that_repeats_goes_on_until_a_cap() {
     // P-256 H-021
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/list", |request, out| {
             out.result(request, page(&["a", "b"], Some(json!("same"))));
@@ -121,7 +121,7 @@ fn a_cursor_that_repeats_goes_on_until_a_cap() {
 
 #[test]
 fn a_page_that_fails_leaves_what_was_listed() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = paged(on, vec![page(&["a"], Some(json!("gone")))]);
         client.link.server_mut().on("tools/list", |request, out| match request["params"].get("cursor") {
             None => out.result(request, page(&["a"], Some(json!("gone")))),
@@ -136,7 +136,7 @@ fn a_page_that_fails_leaves_what_was_listed() {
 #[test]
 fn a_whole_listing_is_kept_as_briefly_as_its_strictest_page_allows() {
     // P-264
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut strict = page(&["b"], Some(json!("2")));
         strict["ttlMs"] = json!(10);
         let mut private = page(&["c"], None);
@@ -166,7 +166,7 @@ fn a_whole_listing_is_kept_as_briefly_as_its_strictest_page_allows() {
 #[test]
 fn all_four_lists_count_their_own_items() {
     // P-361
-    on_both_links(|on| {
+    on_all_links(|on| {
         for (method, member) in [
             (Method::ToolsList, "tools"),
             (Method::PromptsList, "prompts"),

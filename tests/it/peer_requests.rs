@@ -6,7 +6,7 @@ use sanswire::client::{Config, Event, PeerRequestHandle, RequestHandle, ServerRe
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest};
-use sanswire_tests::client::{Client, On, json, on_both_links, remembering};
+use sanswire_tests::client::{Client, On, json, on_all_links, remembering};
 use sanswire_tests::peer::Server;
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn code_of(client: &Client, id: &Value) -> Option<i64> {
 #[test]
 fn a_ping_is_answered_at_once_under_its_id() {
     // P-096 P-007
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         for id in [json!(1), json!("1"), json!(""), json!(-7), json!("é\"")] {
             ask(&mut client, id.clone(), "ping", json!({}));
@@ -75,7 +75,7 @@ fn a_ping_is_answered_at_once_under_its_id() {
 #[test]
 fn a_declared_request_is_told_and_takes_one_answer() {
     // P-364 P-383 P-399
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, "e", "elicitation/create", json!({"message": "name?", "requestedSchema": {}}));
         ask(
@@ -117,7 +117,7 @@ fn a_declared_request_is_told_and_takes_one_answer() {
 
 #[test]
 fn where_no_decline_exists_an_error_is_sent() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, 1, "sampling/createMessage", json!({"messages": [], "maxTokens": 1}));
         ask(&mut client, 2, "roots/list", json!({}));
@@ -137,7 +137,7 @@ fn where_no_decline_exists_an_error_is_sent() {
 #[test]
 fn what_was_not_declared_is_refused() {
     // P-089 P-403
-    on_both_links(|on| {
+    on_all_links(|on| {
         let one = |set: fn(&mut Config), method: &str| {
             let mut client = start(on, declaring(set));
             for other in ["elicitation/create", "sampling/createMessage", "roots/list"] {
@@ -156,7 +156,7 @@ fn what_was_not_declared_is_refused() {
 #[test]
 fn modes_that_were_not_declared_are_refused() {
     // P-365 P-372 P-385
-    on_both_links(|on| {
+    on_all_links(|on| {
         let form = |config: &mut Config| config.capabilities.elicitation_form = true;
         let url = |config: &mut Config| config.capabilities.elicitation_url = true;
         let sampling = |config: &mut Config| config.capabilities.sampling = true;
@@ -193,7 +193,7 @@ fn modes_that_were_not_declared_are_refused() {
 #[test]
 fn elicitation_is_unknown_to_revisions_before_it() {
     // P-088
-    on_both_links(|on| {
+    on_all_links(|on| {
         for version in ["2024-11-05", "2025-03-26"] {
             let mut client = Client::ready(on, declaring(all), Server::legacy(version));
             ask(&mut client, 1, "elicitation/create", json!({"message": "m"}));
@@ -207,7 +207,7 @@ fn elicitation_is_unknown_to_revisions_before_it() {
 #[test]
 fn dropping_all_answers_nothing_but_pings() {
     // H-199
-    on_both_links(|on| {
+    on_all_links(|on| {
         let config = declaring(|config| {
             all(config);
             config.server_requests = ServerRequests::DropAll;
@@ -230,7 +230,7 @@ fn dropping_all_answers_nothing_but_pings() {
 #[test]
 fn an_unanswered_request_runs_out_and_is_declined_for_the_application() {
     // P-091
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, "e", "elicitation/create", json!({"message": "m"}));
         ask(&mut client, "s", "sampling/createMessage", json!({"messages": [], "maxTokens": 1}));
@@ -251,7 +251,7 @@ fn an_unanswered_request_runs_out_and_is_declined_for_the_application() {
 #[test]
 fn a_withdrawn_request_needs_no_answer() {
     // P-292 P-296
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, 5, "roots/list", json!({}));
         ask(&mut client, "5", "roots/list", json!({}));
@@ -275,7 +275,7 @@ fn a_withdrawn_request_needs_no_answer() {
 
 #[test]
 fn more_than_the_limit_are_refused() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let config = declaring(|config| {
             all(config);
             config.limits.max_peer_requests = 2;
@@ -295,7 +295,7 @@ fn more_than_the_limit_are_refused() {
 
 #[test]
 fn an_answer_that_is_no_object_is_the_callers_error() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, 1, "roots/list", json!({}));
         let handle = asked(&client)[0].0;
@@ -307,7 +307,7 @@ fn an_answer_that_is_no_object_is_the_callers_error() {
 
 #[test]
 fn the_call_a_request_belongs_to_is_known_where_it_has_a_stream() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         client.link.server_mut().on("tools/call", |request, out| {
             out.request(json!("q"), "roots/list", json!({}));
@@ -333,7 +333,7 @@ fn the_end_of_the_connection_ends_what_waits() {
 #[test]
 fn unknown_methods_are_refused_and_unknown_notifications_ignored() {
     // P-013 P-096
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = start(on, declaring(all));
         ask(&mut client, 1, "tools/list", json!({}));
         ask(&mut client, 2, "example/x", json!({}));

@@ -1,7 +1,7 @@
 //! Progress reports.
 
 use sanswire::client::Verdict;
-use sanswire_tests::client::{Client, on_both_links, remembering};
+use sanswire_tests::client::{Client, on_all_links, on_both_links, remembering};
 use sanswire_tests::peer::replay;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn report(params: Value) -> Value {
 #[test]
 fn b_49_progress_after_reply() {
     // P-281 P-282 P-279
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client =
             Client::ready(on, remembering(Verdict::Legacy), replay(include_bytes!("../cases/b-49.jsonl")));
         let first = client.call();
@@ -40,7 +40,7 @@ fn b_49_progress_after_reply() {
 #[test]
 fn a_report_is_told_with_its_total_and_words() {
     // P-283
-    on_both_links(|on| {
+    on_all_links(|on| {
         for mut client in [Client::legacy(on), Client::modern(on)] {
             let (call, id) = open_call(&mut client);
             let long = "é".repeat(5000);
@@ -99,7 +99,7 @@ fn unusable_reports_are_dropped_and_counted() {
 #[test]
 fn equal_and_smaller_values_are_dropped() {
     // P-279
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (call, id) = open_call(&mut client);
         for progress in [1.0, 1.0, 0.5, 2.0, 1.9, f64::from(u32::MAX)] {

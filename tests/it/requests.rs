@@ -4,7 +4,7 @@ use sanswire::client::{LogLevel, Outcome, RequestOptions};
 use sanswire::error::{ApiError, Violation};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::{Method, Revision};
-use sanswire_tests::client::{Client, config, json, on_both_links, value};
+use sanswire_tests::client::{Client, config, json, on_all_links, value};
 use sanswire_tests::peer::Server;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ const IMC: &str = "io.modelcontextprotocol/";
 
 /// A modern and a legacy client, on both links.
 fn everywhere(scenario: impl Fn(Client)) {
-    on_both_links(|on| {
+    on_all_links(|on| {
         scenario(Client::legacy(on));
         scenario(Client::modern(on));
     });
@@ -191,7 +191,7 @@ fn a_method_that_no_revision_knows_passes() {
 #[test]
 fn capabilities_and_identity_of_one_request_are_its_own() {
     // P-039 P-040 P-383 P-399
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let mut options = RequestOptions::default();
         let capabilities =
@@ -215,7 +215,7 @@ fn capabilities_and_identity_of_one_request_are_its_own() {
 
 #[test]
 fn a_log_level_of_the_connection_goes_with_every_request() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = config();
         config.log_level = Some(LogLevel::Debug);
         let mut client = Client::ready(on, config, Server::modern());
@@ -228,7 +228,7 @@ fn a_log_level_of_the_connection_goes_with_every_request() {
 #[test]
 fn a_legacy_request_carries_no_modern_metadata() {
     // P-088
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         client.still_works();
         let meta = client.last("tools/list").message["params"]["_meta"].clone();
@@ -314,7 +314,7 @@ fn many_requests_at_once_each_get_their_own_answer() {
 #[test]
 fn limits_on_open_requests_and_on_their_size_are_the_callers_error() {
     // H-196
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = config();
         config.limits.max_in_flight = 3;
         config.limits.max_message_bytes = 4096;

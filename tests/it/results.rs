@@ -3,7 +3,7 @@
 use sanswire::client::Outcome;
 use sanswire::error::Violation;
 use sanswire::mcp::Method;
-use sanswire_tests::client::{Client, On, on_both_links};
+use sanswire_tests::client::{Client, On, on_all_links};
 use serde_json::{Value, json};
 
 fn result_of(client: &mut Client, method: &str, result: Value) -> Outcome {
@@ -15,7 +15,7 @@ fn result_of(client: &mut Client, method: &str, result: Value) -> Outcome {
 #[test]
 fn b_33_legacy_server_answers_modern_request() {
     // P-018 P-264
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let tools = json!({"tools": [{"name": "search", "inputSchema": {"type": "object"}}]});
         for _ in 0..3 {
@@ -48,7 +48,7 @@ fn b_33_legacy_server_answers_modern_request() {
 #[test]
 fn kinds_of_extensions_that_nobody_declared_are_invalid() {
     // P-020 P-426 P-019
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         for kind in [json!("task"), json!("Complete"), json!(""), json!(1), json!(null)] {
             let outcome = result_of(&mut client, "tools/call", json!({"resultType": kind, "content": []}));
@@ -61,7 +61,7 @@ fn kinds_of_extensions_that_nobody_declared_are_invalid() {
 #[test]
 fn an_extension_that_only_the_client_declares_changes_nothing() {
     // P-069 P-071
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = sanswire_tests::client::config();
         let extensions = sanswire_tests::client::json(r#"{"com.example/tasks":{"a":1}}"#);
         config.capabilities.extensions = Some(sanswire::mcp::types::lifecycle::RawCapabilities(extensions));
@@ -79,7 +79,7 @@ fn an_extension_that_only_the_client_declares_changes_nothing() {
 #[test]
 fn input_is_asked_for_in_answer_to_three_methods_only() {
     // P-308
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let asks = json!({"resultType": "input_required", "requestState": "s"});
         for method in ["tools/call", "prompts/get", "resources/read"] {
@@ -99,7 +99,7 @@ fn input_is_asked_for_in_answer_to_three_methods_only() {
 
 #[test]
 fn a_legacy_result_has_no_kind() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::legacy(on);
         for kind in ["later", "input_required"] {
             let outcome = result_of(&mut client, "tools/call", json!({"resultType": kind, "content": []}));
@@ -111,7 +111,7 @@ fn a_legacy_result_has_no_kind() {
 
 #[test]
 fn unknown_members_of_a_result_stay_readable() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/call", |request, out| {
             let id = &request["id"];
@@ -128,7 +128,7 @@ fn unknown_members_of_a_result_stay_readable() {
 
 #[test]
 fn an_empty_array_for_an_object_is_taken_and_told_once() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         for mut client in [Client::modern(on), Client::legacy(on)] {
             for _ in 0..3 {
                 client.link.server_mut().on("tools/call", |request, out| out.result(request, json!([])));
@@ -145,7 +145,7 @@ fn an_empty_array_for_an_object_is_taken_and_told_once() {
 #[test]
 fn too_long_an_answer_fails_its_own_call() {
     // H-196
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = sanswire_tests::client::config();
         config.limits.max_message_bytes = 8192;
         let mut client = Client::ready(on, config, sanswire_tests::peer::Server::modern());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sanswire::client::{Outcome, RequestHandle, RequestOptions, params};
 use sanswire::error::{ApiError, Violation};
 use sanswire::mcp::Method;
-use sanswire_tests::client::{Client, On, config, json, on_both_links};
+use sanswire_tests::client::{Client, On, config, json, on_all_links, on_both_links};
 use sanswire_tests::peer::Server;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn changed(tag: Option<&Value>) -> Value {
 #[test]
 fn the_acknowledgement_and_what_follows_belong_to_the_subscription() {
     // P-122 P-297
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         let filter = client.last(LISTEN).message["params"]["notifications"].clone();
@@ -66,7 +66,7 @@ fn two_subscriptions_are_told_apart() {
 #[test]
 fn a_subscription_knows_no_deadline() {
     // P-091
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         client.wait(Duration::from_secs(100_000));
@@ -101,7 +101,7 @@ fn a_change_outside_every_subscription_is_delivered_and_flagged_once() {
 
 #[test]
 fn a_tag_that_names_no_subscription_is_dropped() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         for tag in [json!(4711), json!(id.to_string())] {
@@ -120,7 +120,7 @@ fn a_tag_that_names_no_subscription_is_dropped() {
 
 #[test]
 fn a_subscription_ends_by_its_result() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         let result = json!({"resultType": "complete", "_meta": {TAG: id}});
@@ -134,7 +134,7 @@ fn a_subscription_ends_by_its_result() {
 #[test]
 fn a_subscription_ends_by_the_servers_cancel() {
     // P-289 P-290
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         client.link.server_mut().on("tools/call", |_, _| {});
@@ -160,7 +160,7 @@ fn a_subscription_ends_by_the_servers_cancel() {
 #[test]
 fn a_client_ends_a_subscription_by_a_cancel() {
     // P-123
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         let (request, id) = listen(&mut client);
         client.link.cancel(request, None).unwrap();
@@ -190,7 +190,7 @@ fn a_stream_that_breaks_loses_the_subscription_only() {
 
 #[test]
 fn subscriptions_have_a_limit_of_their_own() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut config = config();
         config.limits.max_subscriptions = 2;
         config.limits.max_in_flight = 1;
@@ -209,7 +209,7 @@ fn subscriptions_have_a_limit_of_their_own() {
 
 #[test]
 fn log_messages_and_progress_need_no_tag() {
-    on_both_links(|on| {
+    on_all_links(|on| {
         let mut client = Client::modern(on);
         client.link.server_mut().on("tools/call", |request, out| {
             out.notify("notifications/message", json!({"level": "info", "data": "x"}));

@@ -157,8 +157,8 @@ impl HttpLink {
             }
             Effect::Close { exchange } => {
                 self.note(format!("{exchange:?} is closed by the client"));
+                // What has left arrives all the same.
                 let number = exchange.number();
-                self.posted.retain(|posted| posted.exchange != exchange);
                 if self.open.remove(&number).is_some() && self.push != Some(number) {
                     self.server.closed_streams.push(number);
                 }

@@ -20,6 +20,7 @@ pub mod fixture;
 pub mod fleet;
 pub mod host_chaos;
 pub mod http_link;
+pub mod http_rig;
 pub mod line_link;
 pub mod link;
 pub mod pair;

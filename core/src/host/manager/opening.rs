@@ -11,6 +11,7 @@ use crate::client::{self, Peer, Start, Verdict, era};
 use crate::error::CloseReason;
 use crate::host::event::{Effect, Event, Warning};
 use crate::host::link::{self, SessionNumber, Status};
+use crate::mcp::Method;
 
 /// A connection that ends sooner, without a call, was of no use.
 const EARLY: Duration = Duration::from_secs(10);
@@ -107,6 +108,11 @@ impl Slot {
             (client::Event::Verdict(verdict), _) => self.learn(verdict, shared),
             (client::Event::Notification { method, .. }, Stage::Listing | Stage::Open) => {
                 self.notified(&method, shared);
+            }
+            // What was read in the session that the server forgot may be stale.
+            (client::Event::Renewed(peer), Stage::Listing | Stage::Open) => {
+                self.peer = Some(kept(peer));
+                self.notified(&Method::ToolsListChanged, shared);
             }
             (client::Event::Closed(reason), Stage::Opening) => self.ended_early(&reason, shared),
             (client::Event::Closed(reason), _) => self.ended(&why_closed(&reason), shared),

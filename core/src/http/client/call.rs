@@ -67,8 +67,7 @@ impl Client {
         let (mut left, mut wire) = (false, refetching);
         if let Some(call) = self.calls.remove(handle) {
             match call.place {
-                Place::Held | Place::FallsBack(_) => {}
-                Place::Refetches(_) => {}
+                Place::Held | Place::FallsBack(_) | Place::Refetches(_) => {}
                 Place::Waits => left = true,
                 Place::On(on) => {
                     left = !self.is_queued(on);
@@ -78,11 +77,16 @@ impl Client {
         } else {
             left = self.is_old();
         }
-        if let Some(wire) = wire {
-            self.close_wire(wire);
-        }
         let legacy =
             |notice: &Exchange| notice.facts.revision.is_some_and(|revision| revision.era() == Era::Legacy);
+        if let Some(wire) = wire {
+            // There the end of a stream means nothing, and a server that hears the notice ends it itself.
+            if left && notice.as_ref().is_some_and(legacy) {
+                self.pass_by(wire);
+            } else {
+                self.close_wire(wire);
+            }
+        }
         // A session that is about to be ended needs no word on what was open in it.
         let ends =
             self.session.close_reason().is_some() && self.legacy.session_id.is_some() && !self.is_old();

@@ -146,7 +146,7 @@ impl Client {
         let role = wire.role;
         match &mut wire.reading {
             Reading::Head => {}
-            Reading::Drain(_) => self.passed_by(exchange, piece.len()),
+            Reading::Drain(..) => self.passed_by(exchange, piece.len()),
             Reading::Whole { content, .. } => content.push(piece, limit),
             Reading::Challenge { content, .. } => {
                 content.push(piece, limit);
@@ -222,7 +222,7 @@ impl Client {
         if matches!(self.wires.get(&exchange).map(|wire| &wire.reading), Some(Reading::Challenge { .. })) {
             self.challenge_read(exchange, now);
         }
-        let Some(wire) = self.wires.remove(&exchange) else { return };
+        let Some(wire) = self.take_wire(exchange) else { return };
         let whole = end == End::Whole;
         let broken = match end {
             End::Unreachable if !wire.sent => ExchangeEnd::Unreachable,
@@ -362,6 +362,5 @@ impl Client {
         for handle in all {
             self.close_wire(handle);
         }
-        self.drains.clear();
     }
 }

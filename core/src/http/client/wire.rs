@@ -68,8 +68,8 @@ pub(super) enum Reading {
         challenge: Challenge,
         content: Content,
     },
-    /// Nothing; so many bytes may still come.
-    Drain(usize),
+    /// Nothing; so many bytes may still come, until then.
+    Drain(usize, Instant),
 }
 
 impl Reading {
@@ -79,7 +79,7 @@ impl Reading {
 
     fn retained_bytes(&self) -> usize {
         match self {
-            Self::Head | Self::Drain(_) => 0,
+            Self::Head | Self::Drain(..) => 0,
             Self::Whole { content, .. } | Self::Challenge { content, .. } => content.retained_bytes(),
             Self::Events(decoder) => size_of::<SseDecoder>() + decoder.retained_bytes(),
         }
@@ -117,17 +117,17 @@ impl Client {
 
     /// Nothing more is wanted of this exchange, and its end is near: its connection may serve for others then.
     pub(super) fn pass_by(&mut self, handle: HttpHandle) {
-        let now = self.clock.latest();
-        if let Some(wire) = self.wires.get_mut(&handle) {
+        let until = self.clock.latest().saturating_add(DRAIN);
+        if let Some(wire) = self.wires.get_mut(&handle).filter(|wire| wire.role != Role::Done) {
             wire.role = Role::Done;
-            wire.reading = Reading::Drain(DRAIN_BYTES);
-            self.drains.insert((now.saturating_add(DRAIN), handle));
+            wire.reading = Reading::Drain(DRAIN_BYTES, until);
+            self.drains.insert((until, handle));
         }
     }
 
     /// A piece of what passes by. Too much of it closes the connection.
     pub(super) fn passed_by(&mut self, handle: HttpHandle, len: usize) {
-        if let Some(Wire { reading: Reading::Drain(left), .. }) = self.wires.get_mut(&handle) {
+        if let Some(Wire { reading: Reading::Drain(left, _), .. }) = self.wires.get_mut(&handle) {
             *left = left.saturating_sub(len);
             if *left == 0 {
                 self.close_wire(handle);
@@ -135,9 +135,18 @@ impl Client {
         }
     }
 
+    /// The exchange is over.
+    pub(super) fn take_wire(&mut self, handle: HttpHandle) -> Option<Wire> {
+        let wire = self.wires.remove(&handle)?;
+        if let Reading::Drain(_, until) = wire.reading {
+            self.drains.remove(&(until, handle));
+        }
+        Some(wire)
+    }
+
     /// Nothing more is wanted of this exchange, and it may last.
     pub(super) fn close_wire(&mut self, handle: HttpHandle) {
-        if self.wires.remove(&handle).is_none() {
+        if self.take_wire(handle).is_none() {
             return;
         }
         let waits = |effect: &Effect| matches!(effect, Effect::Open { exchange, .. } if *exchange == handle);

@@ -69,6 +69,18 @@ fn what_changed_is_offered_from_the_next_turn_on_by_default() {
 }
 
 #[test]
+fn a_session_that_was_opened_anew_is_listed_anew() {
+    // P-214: what was read in the old one is stale.
+    let mut world = calm(&["a", "b"], |_| ());
+    let introduction = peer(Revision::V2025_11_25, r#"{"tools":{}}"#);
+    world.event(world.client("a"), client::Event::Renewed(introduction.into()));
+    assert!(world.is_asked("a") && !world.is_asked("b"));
+    world.page("a", &page(&["u"]));
+    world.begin_turn();
+    assert_eq!(world.offered(), ["mcp__a__u", "mcp__b__t"]);
+}
+
+#[test]
 fn what_changed_is_offered_at_once_if_so_set() {
     // H-207
     let mut world = calm(&["a"], set(RefreshMode::Live));
