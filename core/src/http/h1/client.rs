@@ -1,6 +1,7 @@
 //! The client's side of a connection.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -23,7 +24,6 @@ use crate::time::{Instant, Monotonic, earliest};
 /// An answer may come before the request has left whole. If it says that the request failed (300 and above), what is
 /// left of the request is not sent; else it goes on to leave until the answer ends. If anything was left then, the
 /// connection is not used again. Informational answers (1xx) are passed over.
-#[derive(Debug)]
 pub struct Client {
     limits: Limits,
     clock: Monotonic,
@@ -66,6 +66,17 @@ pub enum ClientEvent {
     /// The connection is over. The last event. An answer that had no end before it is cut short, unless its body was
     /// to go on to the end of the connection: then `End` came before.
     Closed(Closed),
+}
+
+/// How far it is, and lengths: heads hold secrets.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("stage", &self.stage)
+            .field("unread", &self.input.len())
+            .field("queued_out", &self.out.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {

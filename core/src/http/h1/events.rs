@@ -6,7 +6,6 @@ use alloc::collections::VecDeque;
 const KEPT: usize = 32;
 
 /// A queue of events. Each counts with its own size, so that many small ones count as well.
-#[derive(Debug)]
 pub(super) struct Events<E> {
     queue: VecDeque<(usize, E)>,
     bytes: usize,

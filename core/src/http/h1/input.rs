@@ -14,7 +14,6 @@ const SMALL_BYTES: usize = 16 * 1024;
 /// A buffer that the driver appends to, and of which pieces are taken from its start.
 ///
 /// It starts at 4 KiB, doubles while reads fill it or a head does not fit, and never grows beyond `most`.
-#[derive(Debug)]
 pub(super) struct Input {
     buffer: Vec<u8>,
     /// What stands before it was taken.

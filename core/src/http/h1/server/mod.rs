@@ -4,6 +4,7 @@ mod answer;
 mod reading;
 
 use alloc::vec::Vec;
+use core::fmt;
 use core::mem;
 use core::time::Duration;
 
@@ -29,7 +30,6 @@ use reading::Reading;
 /// Where the connection ends although the client may still be sending, it lingers: what comes is read and dropped, in
 /// bounds of time and bytes, since a connection that is closed on unread bytes is reset, and the reset may overtake the
 /// answer.
-#[derive(Debug)]
 pub struct Server {
     limits: Limits,
     clock: Monotonic,
@@ -83,6 +83,18 @@ pub enum ServerEvent {
     Done,
     /// The connection is over. The last event. An exchange that is open is cut short: the client is gone.
     Closed(Closed),
+}
+
+/// How far it is, and lengths: heads hold secrets.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("reading", &self.reading)
+            .field("answer", &self.answer)
+            .field("unread", &self.input.len())
+            .field("queued_out", &self.out.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Server {

@@ -264,8 +264,20 @@ fn a_head_that_is_shown_shows_no_secrets() {
         fields: fields(&[("authorization", "Bearer hunter2")]),
     };
     let shown = format!("{head:?} {:?}", ResponseHead { status: 200, fields: head.fields.clone() });
+    let mut client = Client::new(Limits::default(), NOW);
+    client.request(&head_with_host(&head), Body::Empty, NOW).unwrap();
+    let mut server = Server::new(Limits::default(), NOW);
+    server.handle_input(client.transmit(), NOW);
+    server.handle_input(b"GET /hunter2 HTTP/1.1\r\n", NOW);
+    let shown = format!("{shown} {client:?} {server:?}");
     assert!(shown.contains("/mcp?…") && shown.contains("authorization"), "{shown}");
     assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+fn head_with_host(head: &RequestHead) -> RequestHead {
+    let mut head = head.clone();
+    head.fields.push("host", b"h").unwrap();
+    head
 }
 
 #[test]
