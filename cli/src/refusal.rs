@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn b_89_a_challenge_is_told_in_words_with_what_to_do() {
+    fn a_challenge_is_told_in_words_with_what_to_do() {
         let metadata = "https://login.example:8/.well-known/oauth-protected-resource/mcp";
         let field = format!(
             "Basic realm=\"no\", Bearer realm=\"x\", scope=\"a b\", resource_metadata=\"{metadata}\""

@@ -3,8 +3,8 @@
 use std::net::{SocketAddr, TcpListener};
 
 use clap::Args;
-use sanswire::http::endpoint::{Names, Token};
-use sanswire::server::Principal;
+use sanswire::http::endpoint::{EndpointConfig, Names, Token};
+use sanswire::server::{Config, Principal};
 use sanswire_std::{HttpOptions, Server};
 
 use super::{failed, unbound};
@@ -38,11 +38,6 @@ pub(super) struct Web {
 impl Web {
     /// Serves until a signal comes.
     pub(super) fn serve(&self, server: &Server, address: &str) -> Result<(), Failure> {
-        if !self.path.starts_with('/')
-            || !self.path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte))
-        {
-            return Err(Failure::usage("a path begins with / and holds no blanks, ? or #"));
-        }
         let mut options = HttpOptions::default();
         options.path.clone_from(&self.path);
         if let Some(name) = &self.token_env {
@@ -58,8 +53,13 @@ impl Web {
         }
         options.hosts = names(self.hosts(bound));
         options.origins = names(self.allow_origin.clone());
-        let path = &self.path;
-        output::complain(&format!("listening on http://{bound}{path}"));
+        check(&options)?;
+        output::complain(&format!("listening on http://{bound}{}", self.path));
+        if bound.ip().is_unspecified() && options.hosts == Names::Loopback {
+            output::complain(
+                "requests for other names than loopback ones are refused; --allow-host NAME lets one in",
+            );
+        }
         server.serve_http(listener, options).map_err(|error| failed(&error))
     }
 
@@ -71,6 +71,21 @@ impl Web {
         }
         hosts
     }
+}
+
+/// What would be refused anyway, in the words of the command line.
+fn check(options: &HttpOptions) -> Result<(), Failure> {
+    let mut config = EndpointConfig::new(Config::new("", ""));
+    config.path.clone_from(&options.path);
+    config.hosts.clone_from(&options.hosts);
+    config.origins.clone_from(&options.origins);
+    config.check().map_err(|error| {
+        Failure::usage(match error.field.split(' ').next() {
+            Some("hosts") => "--allow-host takes the name of a host, with or without a port",
+            Some("origins") => "--allow-origin takes an origin with its scheme: https://example.com",
+            _ => "--path takes a path that begins with a slash and holds no blanks, ? or #",
+        })
+    })
 }
 
 fn names(names: Vec<String>) -> Names {

@@ -92,6 +92,32 @@ fn what_was_added_is_what_starts() {
     let w = &file(&home)["mcpServers"]["w"];
     assert_eq!(w["type"], "sse");
     assert_eq!(w["headers"], serde_json::json!({"Authorization": "Bearer ${T:-t}", "A": "b, c"}));
+    home.run(&[
+        "add",
+        "all",
+        "--url",
+        "https://x/mcp",
+        "--transport",
+        "http",
+        "--bearer-env",
+        "T",
+        "--ca-file",
+        "ca.pem",
+        "--client-cert",
+        "/c.pem",
+        "--client-key",
+        "/k.pem",
+        "--proxy",
+        "none",
+        "--public-only",
+    ])
+    .ok();
+    let expected = serde_json::json!({
+        "url": "https://x/mcp", "type": "http", "bearer_env": "T",
+        "ca_file": home.path.join("work/ca.pem").display().to_string(), "client_cert": "/c.pem",
+        "client_key": "/k.pem", "proxy": "none", "public_only": true
+    });
+    assert_eq!(file(&home)["mcpServers"]["all"], expected);
     // H-153
     for (words, told) in [
         (&["--url", "https://x", "-H", "Authorization: Bearer s3cret"][..], true),
@@ -134,6 +160,10 @@ fn what_cannot_be_meant_is_refused_and_nothing_is_written() {
         (&["add", "a", "--url", "https://x", "-H", "Mcp-Session-Id: 1"], "belongs to the transport"),
         (&["add", "a", "--url", "https://x", "--env", "A=b"], "no environment"),
         (&["add", "a", "-H", "A: b", "--", "x"], "--url"),
+        (&["add", "a", "--bearer-env", "T", "--", "x"], "--url"),
+        (&["add", "a", "--url", "https://u:p@x"], "use a header"),
+        (&["add", "a", "--url", "https://x/${T}"], "must be escaped"),
+        (&["add", "a", "--url", "https://x", "--bearer-env", "T", "-H", "Authorization: x"], "leave one out"),
         (&["add", "a", "--project", "--approval", "allow", "--", "x"], "cannot allow calls"),
         (&["add", "a"], "how is the server reached?"),
         (&["add"], "on a terminal, sanswire add asks"),

@@ -2,8 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Stdio;
 
-use crate::home::{Home, run};
+use crate::home::{Home, run, until};
 use crate::web::Demo;
 
 /// The status of an answer to this request, whose head goes on with `fields`.
@@ -98,15 +99,36 @@ fn an_address_that_others_reach_needs_a_token_or_a_word() {
         assert_eq!(run(command, "").ok(), "hi\n");
         assert_eq!(demo.end("-TERM"), 0);
     }
-    for words in [
-        &["--http", "127.0.0.1:0", "--path", "mcp"][..],
-        &["--http", "127.0.0.1:0", "--path", "/a?b"],
-        &["--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"],
-        &["--path", "/x"],
-        &["--anybody"],
-        &["--http", "nowhere"],
+    for (words, says) in [
+        (&["--http", "127.0.0.1:0", "--path", "mcp"][..], "--path takes"),
+        (&["--http", "127.0.0.1:0", "--path", "/a?b"], "--path takes"),
+        (&["--http", "127.0.0.1:0", "--allow-host", "http://x"], "--allow-host takes"),
+        (&["--http", "127.0.0.1:0", "--allow-origin", "x"], "--allow-origin takes"),
+        (&["--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"], "cannot be used with"),
+        (&["--path", "/x"], "--http"),
+        (&["--anybody"], "--http"),
+        (&["--http", "nowhere"], "cannot be listened on"),
     ] {
         let ran = home.run(&[&["demo-server"], words].concat());
-        assert_eq!(ran.status, 1, "{words:?}: {ran:?}");
+        assert!(ran.status == 1 && ran.stderr.contains(says), "{words:?}: {ran:?}");
+        assert!(!ran.stderr.contains("listening on"), "{words:?}: {ran:?}");
     }
+}
+
+#[test]
+fn a_signal_lets_what_is_under_way_finish() {
+    let home = Home::new();
+    let demo = Demo::start(&home);
+    let words = ["call", "--yes", "slow", "seconds=1", "steps=2", "--url", &demo.url, "--trace", "t.jsonl"];
+    let child = home.command(&words).stdout(Stdio::piped()).spawn().unwrap();
+    until("it is under way", || {
+        let trace = std::fs::read_to_string(home.path.join("work/t.jsonl")).unwrap_or_default();
+        trace.contains("notifications/progress")
+    });
+    assert_eq!(demo.end("-TERM"), 0);
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!(
+        (ran.status.code(), &*String::from_utf8_lossy(&ran.stdout)),
+        (Some(0), "Took 1 s in 2 steps.\n")
+    );
 }

@@ -13,7 +13,7 @@ fn body(message: &str) -> Value {
 }
 
 #[test]
-fn b_89_a_challenge_is_status_3_with_what_it_means_and_what_to_do() {
+fn a_challenge_is_status_3_with_what_it_means_and_what_to_do() {
     let metadata = r#"WWW-Authenticate: Bearer resource_metadata="https://login.example/.well-known/oauth-protected-resource/mcp", scope="a b""#;
     for (status, field, says, hint, told) in [
         ("401 Unauthorized", "", "authorization is needed (HTTP 401)", "--bearer-env NAME", json!(null)),
@@ -75,7 +75,7 @@ fn b_89_a_challenge_is_status_3_with_what_it_means_and_what_to_do() {
 }
 
 #[test]
-fn b_89_a_token_that_is_not_accepted_is_not_sent_for_ever_nor_shown() {
+fn a_token_that_is_not_accepted_is_not_sent_for_ever_nor_shown() {
     let home = Home::new();
     let web = Web::new(|asked| {
         let token = asked.fields.get("authorization").cloned().unwrap_or_default();
