@@ -2,7 +2,6 @@
 
 use sanswire::error::CloseReason;
 use sanswire::exchange::{Challenge, HttpRefusal};
-use sanswire::http::AuthChallenge;
 use sanswire::jsonrpc::ObjectWriter;
 
 use crate::advice::Given;
@@ -32,7 +31,7 @@ const PARAMS: [&str; 5] = ["realm", "scope", "error", "error_description", "reso
 
 impl Answer {
     fn of(challenge: &Challenge) -> Self {
-        let all = AuthChallenge::read(challenge.challenge.as_deref().unwrap_or_default());
+        let all = challenge.challenges();
         let bearer = all.iter().position(|one| one.scheme().eq_ignore_ascii_case("bearer"));
         let chosen = all.get(bearer.unwrap_or(0));
         let param = |name: &&'static str| Some((*name, escape::excerpt(chosen?.get(name)?, SHOWN)));
