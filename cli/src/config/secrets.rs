@@ -29,8 +29,9 @@ pub(super) fn within(text: &str, found: &mut Vec<String>) {
 pub(super) fn sent(name: &str, value: &str, found: &mut Vec<String>) {
     if is_secret_name(name) {
         credential(value, found);
-    } else if value.len() >= MIN_PLAIN {
-        found.push(value.to_owned());
+    } else {
+        let parts = [Some(value), value.split_once(' ').map(|(_, rest)| rest.trim())];
+        found.extend(parts.into_iter().flatten().filter(|part| part.len() >= MIN_PLAIN).map(str::to_owned));
     }
     let pair = value.split_once(' ').and_then(|(_, rest)| sanswire::base64::decode(rest.trim().as_bytes()));
     if let Some((_, password)) =
@@ -162,6 +163,7 @@ mod tests {
             ("X-Api-Key", "abc", &["abc"]),
             ("X-Region", "eu", &[]),
             ("X-Account", "12345678", &["12345678"]),
+            ("X-Basic", "Basic 12345678", &["Basic 12345678", "12345678"]),
         ] {
             let mut found = Vec::new();
             sent(name, value, &mut found);

@@ -163,6 +163,37 @@ fn what_is_sent_is_what_the_file_and_the_command_line_say() {
 }
 
 #[test]
+fn a_command_that_a_hint_names_speaks_to_the_same_address() {
+    let home = Home::new();
+    let demo = Demo::start(&home);
+    let ran = home.run(&[
+        "inspect",
+        "nope",
+        "--url",
+        &demo.url,
+        "-H",
+        "A: b c",
+        "--transport",
+        "http",
+        "--proxy",
+        "none",
+        "--era",
+        "modern",
+    ]);
+    assert_eq!(ran.status, 5, "{ran:?}");
+    let line = ran.stderr.lines().find_map(|line| line.trim().strip_suffix(" lists what it has"));
+    let line = line.unwrap_or_else(|| panic!("no hint: {ran:?}"));
+    let url = &demo.url;
+    let expected =
+        format!("sanswire tools --era modern --url {url} --header 'A: b c' --transport http --proxy none");
+    assert_eq!(line, expected);
+    let words: Vec<&str> = line.split(' ').skip(1).collect();
+    let words = words.join(" ").replace("'A: b c'", "A:b");
+    let words: Vec<&str> = words.split(' ').collect();
+    assert!(home.run(&words).ok().contains("echo(text: string)"));
+}
+
+#[test]
 fn a_server_of_the_older_way_is_found_out_or_named() {
     let home = Home::new();
     let old = older();

@@ -16,7 +16,10 @@ fn b_99_what_a_server_on_the_web_is_sent_is_nowhere_to_be_seen() {
     // It says everything that it was told, where it is refused and where not.
     let echo = |asked: &crate::web::Asked| {
         let told: Vec<&String> = asked.fields.values().collect();
-        format!("{} {told:?}", asked.target)
+        // What stands behind the name of a scheme alone, and what a pair of name and password holds.
+        let bare: Vec<&str> = told.iter().filter_map(|value| value.rsplit(' ').next()).collect();
+        let pair = if asked.fields.contains_key("x-basic") { "hunter2-pw" } else { "" };
+        format!("{} {told:?} {bare:?} {pair}", asked.target)
     };
     let talkative =
         Web::new(move |asked| legacy(asked, "ok").replace("no such method", &echo(asked).replace('"', "'")));
