@@ -48,7 +48,7 @@ impl Tap for Seen {
 fn served(options: HttpOptions) -> (String, impl FnOnce()) {
     let echo = Tool::new("Gives text back").string("text", "What to give back");
     let server = Server::builder("seen", "1")
-        .tool("echo", echo, |(), call| call.argument::<String>("text").map_err(Into::into))
+        .tool("echo", echo, |(), call| call.argument::<String>("text"))
         .build()
         .unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
