@@ -3,12 +3,14 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use sanswire_std::HttpOptions;
+use sanswire_std::sanswire::jsonrpc::JsonRef;
+use sanswire_std::{Call, HttpOptions, Server, Tool};
 
-use crate::common::{PLAIN, eventually, trials};
-use crate::http_peer::{Site, Wire, call, listen, said};
+use crate::common::{LONG, PLAIN, eventually, trials};
+use crate::http_peer::{Site, Wire, call, listen, modern, said};
 use crate::served::{server, threads};
 
 trials!(
@@ -21,10 +23,15 @@ trials!(
     junk_is_answered_and_ends_the_connection,
     thousands_of_streams_need_no_threads,
     requests_of_many_bytes_do_not_pile_up,
+    what_a_client_does_not_read_is_not_kept,
+    a_client_that_resets_its_connection_cancels_its_call,
     h_191_a_stop_lets_what_is_open_finish,
     a_stop_ends_streams_in_good_order,
     a_stop_for_now_cancels,
+    a_second_stop_cancels,
+    whatever_clients_do_others_are_served,
     a_stop_waits_no_longer_than_the_drain,
+    a_stop_waits_for_nobody_who_does_not_read,
     what_was_answered_arrives_before_the_end,
 );
 
@@ -81,13 +88,12 @@ fn a_body_that_stops_is_given_up() {
 }
 
 fn a_connection_without_a_request_is_closed_in_time() {
-    let site = limited(|options| options.connection.idle = Duration::from_millis(50));
+    let site = limited(|options| options.connection.idle = Duration::from_millis(800));
     assert!(site.connect().ended());
-    // Its time begins anew with each answer.
     let mut wire = site.connect();
-    for id in 0..20 {
-        wire.echoes(id);
-    }
+    wire.send(&call(1, "sleep", r#"{"ms":1000}"#));
+    // It has one.
+    assert_eq!(wire.answer().said(), (1, "slept".into()));
     assert!(wire.ended());
     site.stop();
 }
@@ -182,24 +188,89 @@ fn thousands_of_streams_need_no_threads() {
 }
 
 fn requests_of_many_bytes_do_not_pile_up() {
-    let site = Site::start(&["threads=1", "max-waiting=250000", "drain=50"]);
-    let mut busy = site.connect();
+    let site = Site::start(&["threads=1", "max-waiting=50000", "drain=50"]);
+    let (mut busy, mut lists) = (site.connect(), site.connect());
     busy.send(&call(1, "sleep", MINUTE));
-    let big = call(2, "echo", &format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)));
-    let mut wires: Vec<Wire> = (0..6).map(|_| site.connect()).collect();
-    let mut refused = 0;
-    // The third finds room for its first bytes, what comes after it does not.
-    for wire in &mut wires[..] {
-        wire.send(&big);
-    }
-    drop(busy);
-    for wire in &mut wires {
+    let mut send = |id: u64| {
+        let mut wire = site.connect();
+        wire.send(&call(id, "echo", &format!(r#"{{"text":"{}"}}"#, "x".repeat(20_000))));
+        // What was sent before a listing is read with it at the latest.
+        for _ in 0..2 {
+            lists.send(&modern(0, "tools/list", None, ""));
+            lists.outcome();
+        }
+        wire
+    };
+    let refused = |wire: &mut Wire| {
         let (_, answer) = wire.outcome();
-        refused += usize::from(answer.view().get("error").is_some());
+        let code = answer.view().get("error").and_then(|error| error.get("code")).and_then(JsonRef::as_i64);
+        assert_eq!(code, Some(-32603), "{}", answer.as_str());
+    };
+    // The third finds room for its first bytes, what comes after it does not.
+    let mut wires: Vec<Wire> = (0..6).map(&mut send).collect();
+    wires.iter_mut().skip(3).for_each(refused);
+    // Whoever leaves makes room for another.
+    drop(wires.remove(0));
+    let another = send(6);
+    refused(&mut send(7));
+    drop(busy);
+    wires.truncate(2);
+    wires.push(another);
+    for (wire, id) in wires.iter_mut().zip([1, 2, 6]) {
+        assert_eq!(said(&wire.outcome().1), (id, "x".repeat(20_000)));
     }
-    assert!(refused <= 3, "{refused}");
     site.stop();
 }
+
+fn what_a_client_does_not_read_is_not_kept() {
+    /// Many times of what the system keeps for a client, and the endpoint.
+    const TOLD: u32 = 150_000;
+    let (tell, told) = channel();
+    let run = move |(): (), call: &Call<'_>| {
+        (0..TOLD).for_each(|n| call.progress(f64::from(n), None, Some(&"x".repeat(100))));
+        tell.send(()).unwrap();
+        Ok("done")
+    };
+    let server = Server::builder("talks", "1").tool("talk", Tool::new("Talks"), run).build().unwrap();
+    let site = Site::with(server, HttpOptions::default());
+    let mut deaf = site.connect();
+    deaf.send(&call(1, "talk", "{}"));
+    told.recv_timeout(LONG).unwrap();
+    let (events, last) = deaf.outcome();
+    assert_eq!(said(&last), (1, "done".into()));
+    assert!(events.len() < TOLD as usize, "all of it was kept");
+    site.stop();
+}
+
+#[cfg(unix)]
+fn a_client_that_resets_its_connection_cancels_its_call() {
+    let (tell, told) = channel();
+    let run = move |(): (), call: &Call<'_>| {
+        tell.send(false).unwrap();
+        while !call.sleep(LONG) {}
+        tell.send(true).unwrap();
+        Ok("over")
+    };
+    let server = Server::builder("waits", "1").tool("wait", Tool::new("Waits"), run).build().unwrap();
+    let mut options = HttpOptions::default();
+    // Or it would be noticed then.
+    options.keep_alive = LONG * 60;
+    let site = Site::with(server, options);
+    let mut wire = site.connect();
+    // So much behind its request that nothing more is read before it is answered.
+    let more = call(2, "wait", "{}").repeat(100);
+    wire.send(&(call(1, "wait", "{}") + &more));
+    assert!(!told.recv_timeout(LONG).unwrap());
+    rustix::net::sockopt::set_socket_linger(&wire.stream, Some(Duration::ZERO)).unwrap();
+    drop(wire);
+    if !PLAIN {
+        assert!(told.recv_timeout(LONG).unwrap());
+    }
+    site.server.stopper().stop_now();
+}
+
+#[cfg(not(unix))]
+fn a_client_that_resets_its_connection_cancels_its_call() {}
 
 fn h_191_a_stop_lets_what_is_open_finish() {
     // H-191
@@ -248,14 +319,109 @@ fn a_stop_ends_streams_in_good_order() {
     assert!(pushed.wire.ended());
 }
 
+fn a_second_stop_cancels() {
+    let site = Site::start(&["drain=60000"]);
+    let (mut modern, mut session) = (site.connect(), site.session());
+    modern.send(&call(1, "sleep", MINUTE));
+    session.call(2, "sleep", MINUTE);
+    let mut other = site.connect();
+    other.echoes(3);
+    site.server.stopper().stop();
+    // Whoever has nothing open is gone, so that the stop was seen.
+    assert!(other.ended());
+    site.stop();
+}
+
+/// A xorshift generator: the same actions in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+fn whatever_clients_do_others_are_served() {
+    let site = Site::start(&["drain=100"]);
+    let clumsy = |seed: u64| {
+        let mut dice = Dice(seed);
+        let mut session = site.session();
+        for id in 1..60 {
+            let request = match dice.roll(6) {
+                0 => call(id, "echo", r#"{"text":"x"}"#),
+                1 => call(id, "progress", r#"{"n":50}"#),
+                2 => call(id, "sleep", r#"{"ms":3}"#),
+                3 => call(id, "big", r#"{"bytes":300000}"#),
+                4 => listen(id),
+                _ => session.post(crate::peer::call(id, "progress", r#"{"n":5}"#).trim_end()),
+            };
+            let mut wire = site.connect();
+            match dice.roll(5) {
+                // It leaves in the middle of its request,
+                0 => {
+                    let cut = dice.roll(request.len() as u64) as usize;
+                    wire.send(&request[..cut]);
+                }
+                // or at once behind it,
+                1 => wire.send(&request),
+                // or sends it twice, or says that it sends no more,
+                2 => wire.send(&(request.clone() + &request)),
+                3 => {
+                    wire.send(&request);
+                    let _ = wire.stream.shutdown(std::net::Shutdown::Write);
+                    wire.head();
+                }
+                // or leaves in the middle of the answer.
+                _ => {
+                    wire.send(&request);
+                    assert_eq!(wire.head().unwrap().status, 200);
+                }
+            }
+            if dice.roll(8) == 0 {
+                session = site.session();
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for seed in 1..=8 {
+            scope.spawn(move || clumsy(seed * 0x9e37_79b9));
+        }
+        let mut wire = site.connect();
+        (0..200).for_each(|id| wire.echoes(id));
+    });
+    site.connect().echoes(1);
+    site.stop();
+}
+
 fn a_stop_for_now_cancels() {
-    let site = Site::start(&[]);
+    // H-191
+    let site = Site::start(&["drain=60000"]);
     let mut wires: Vec<Wire> = (0..10).map(|_| site.connect()).collect();
-    wires.iter_mut().for_each(|wire| wire.send(&call(1, "sleep", MINUTE)));
+    wires.iter_mut().for_each(|wire| wire.send(&call(1, "sleep", r#"{"ms":2000}"#)));
     // They are there by the time that another is answered.
     site.connect().echoes(1);
     site.server.stopper().stop_now();
+    for wire in &mut wires {
+        while let Some(head) = wire.head() {
+            let len = head.field("content-length").map_or(0, |len| len.parse().unwrap());
+            let body = String::from_utf8(wire.exactly(len)).unwrap();
+            assert!(!body.contains("slept"), "{body}");
+        }
+    }
     site.join();
+}
+
+fn a_stop_waits_for_nobody_who_does_not_read() {
+    let mut options = HttpOptions::default();
+    options.connection.stall = LONG * 60;
+    let site = Site::with(server(&["drain=50"]), options);
+    let mut deaf = site.connect();
+    deaf.send(&call(1, "big", r#"{"bytes":6000000}"#));
+    assert_eq!(deaf.head().unwrap().status, 200);
+    site.stop();
 }
 
 fn a_stop_waits_no_longer_than_the_drain() {

@@ -142,6 +142,12 @@ pub(crate) fn said(message: &RawJson) -> (u64, String) {
     (id.unwrap_or_else(|| panic!("{}", message.as_str())), crate::peer::text(message))
 }
 
+/// One event of a stream.
+pub(crate) struct StreamEvent {
+    pub(crate) id: Option<String>,
+    pub(crate) message: Option<RawJson>,
+}
+
 /// A connection.
 pub(crate) struct Wire {
     pub(crate) stream: TcpStream,
@@ -231,14 +237,22 @@ impl Wire {
         (len > 0).then_some(chunk)
     }
 
-    /// The next message of a stream; none at its end. Each event comes in a chunk of its own here.
+    /// The next event of a stream; none at its end. Each comes in a chunk of its own here.
+    pub(crate) fn next_event(&mut self) -> Option<StreamEvent> {
+        let chunk = String::from_utf8(self.chunk()?).unwrap();
+        let of = |field: &'static str| chunk.lines().filter_map(move |line| line.strip_prefix(field));
+        let data = of("data:").collect::<Vec<_>>().join("\n");
+        Some(StreamEvent {
+            id: of("id:").next().map(|id| id.trim().to_owned()),
+            message: (!data.trim().is_empty()).then(|| raw(data.trim())),
+        })
+    }
+
+    /// The next message of a stream; none at its end.
     pub(crate) fn event(&mut self) -> Option<RawJson> {
         loop {
-            let chunk = String::from_utf8(self.chunk()?).unwrap();
-            let data: Vec<&str> = chunk.lines().filter_map(|line| line.strip_prefix("data:")).collect();
-            let data = data.join("\n");
-            if !data.trim().is_empty() {
-                return Some(raw(data.trim()));
+            if let Some(message) = self.next_event()?.message {
+                return Some(message);
             }
         }
     }
@@ -298,14 +312,22 @@ impl Session {
 
     /// Asks for what belongs to no request.
     pub(crate) fn get(&mut self) {
-        let fields = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", self.id);
-        let head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n";
-        self.wire.send(&format!("{head}{fields}\r\n"));
+        self.ask("GET", "Accept: text/event-stream\r\n");
+    }
+
+    /// Asks for what came behind an event.
+    pub(crate) fn resume(&mut self, last: &str) {
+        self.ask("GET", &format!("Accept: text/event-stream\r\nLast-Event-ID: {last}\r\n"));
     }
 
     /// Ends the session.
     pub(crate) fn delete(&mut self) {
-        let fields = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", self.id);
-        self.wire.send(&format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n"));
+        self.ask("DELETE", "");
+    }
+
+    fn ask(&mut self, verb: &str, fields: &str) {
+        let head = format!("{verb} /mcp HTTP/1.1\r\nHost: localhost\r\n{fields}");
+        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", self.id);
+        self.wire.send(&format!("{head}{session}\r\n"));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
-use sanswire_std::{Call, HttpOptions, Server, Tool};
+use sanswire_std::{Call, HttpOptions, Server, Tool, bind_loopback};
 
 use crate::common::{LONG, raw, trials};
 use crate::http_peer::{Site, call, listen, modern, post, said};
@@ -20,7 +20,9 @@ trials!(
     a_slow_call_blocks_no_other,
     a_client_that_is_gone_cancels_its_call,
     a_session_goes_on_without_the_connection_of_its_call,
-    a_session_is_opened_used_and_ended,
+    h_192_a_session_is_opened_used_and_ended,
+    h_192_what_is_no_request_is_refused_by_its_status,
+    a_call_lets_go_of_its_connection_and_its_client_comes_back,
     a_handler_asks_and_the_answer_comes_by_another_connection,
     a_question_of_2026_is_asked_in_rounds,
     a_change_is_told_to_all,
@@ -144,6 +146,7 @@ fn a_slow_call_blocks_no_other() {
 }
 
 fn a_client_that_is_gone_cancels_its_call() {
+    // H-191
     let site = Site::start(&["threads=1", "drain=50"]);
     let (mut gone, mut client) = (site.connect(), site.connect());
     // Whether it runs already or waits for a thread.
@@ -200,7 +203,59 @@ fn a_session_goes_on_without_the_connection_of_its_call() {
     site.stop();
 }
 
-fn a_session_is_opened_used_and_ended() {
+fn h_192_what_is_no_request_is_refused_by_its_status() {
+    // H-192
+    let site = Site::start(&[]);
+    let mut wire = site.connect();
+    let head = "Host: localhost\r\nAccept: text/event-stream\r\n\r\n";
+    for (verb, status) in [("GET", 405), ("DELETE", 405), ("PUT", 405), ("OPTIONS", 405)] {
+        wire.send(&format!("{verb} /mcp HTTP/1.1\r\n{head}"));
+        assert_eq!(wire.answer().status, status, "{verb}");
+    }
+    wire.send(&post(&[], "{"));
+    let answer = wire.answer();
+    let code =
+        answer.json().view().get("error").and_then(|error| error.get("code")).and_then(JsonRef::as_i64);
+    assert_eq!((answer.status, code), (400, Some(-32700)));
+    wire.echoes(1);
+    site.stop();
+}
+
+fn a_call_lets_go_of_its_connection_and_its_client_comes_back() {
+    let run = |(): (), call: &Call<'_>| {
+        call.progress(1.0, None, None);
+        let gone = call.close_stream();
+        call.progress(2.0, None, None);
+        Ok(gone.to_string())
+    };
+    let server = Server::builder("lets go", "1").tool("go", Tool::new("Goes"), run).build().unwrap();
+    let site = Site::with(server, HttpOptions::default());
+    let mut session = site.session();
+    session.send(
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"go","_meta":{"progressToken":1}}}"#,
+    );
+    session.wire.stream();
+    let (mut last, mut told) = (String::new(), Vec::new());
+    while let Some(event) = session.wire.next_event() {
+        last = event.id.unwrap_or(last);
+        told.extend(event.message);
+    }
+    let progress = |message: &RawJson| param(message, "progress").and_then(JsonRef::as_u64);
+    assert_eq!(told.iter().map(progress).collect::<Vec<_>>(), [Some(1)]);
+    // The connection itself is kept.
+    session.resume(&last);
+    session.wire.stream();
+    assert_eq!(progress(&session.wire.event().unwrap()), Some(2));
+    assert_eq!(said(&session.wire.event().unwrap()), (3, "true".into()));
+    assert_eq!(session.wire.event(), None);
+    // Where nobody could come back, it stays.
+    let mut wire = site.connect();
+    wire.send(&call(4, "go", "{}"));
+    assert_eq!(said(&wire.outcome().1), (4, "false".into()));
+    site.stop();
+}
+
+fn h_192_a_session_is_opened_used_and_ended() {
     // H-192
     let site = Site::start(&[]);
     let mut session = site.session();
@@ -327,6 +382,7 @@ fn h_193_who_has_no_token_is_sent_away_before_the_body() {
 
 fn a_page_of_elsewhere_is_sent_away() {
     // P-133
+    assert!(bind_loopback(0).unwrap().local_addr().unwrap().ip().is_loopback());
     let site = Site::start(&[]);
     for (fields, status) in [
         ("Host: localhost\r\nOrigin: https://example.org", 403),
