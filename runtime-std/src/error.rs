@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use sanswire::error::{CloseReason, ConfigError};
+use sanswire::exchange::{HttpRefusal, RefusedFor};
 
 use crate::exit::{Ended, Exit, Status};
 use crate::http::DialFault;
@@ -169,12 +170,47 @@ fn closed(
             write!(f, "{reason}; use another version of the server, or of this program")?;
         }
         (CloseReason::Refused { error, .. }, _) => write!(f, "{reason}: {}", cut(&error.message))?,
+        (CloseReason::HttpRefused(refusal), _) => {
+            write!(f, "{}{}", cut(&reason.to_string()), remedy(refusal))?
+        }
+        (CloseReason::Challenged(challenge), _) if challenge.status == 401 => {
+            write!(f, "{reason}; send what it accepts in a header (Authorization: Bearer ...)")?;
+        }
+        (CloseReason::Challenged(_), _) => {
+            write!(
+                f,
+                "{reason}: those that were sent do not allow this; ask whoever runs the server for others"
+            )?;
+        }
+        (CloseReason::Unreachable, _) => {
+            write!(
+                f,
+                "{reason}: it ended the connection without an answer; check that it speaks HTTP there"
+            )?;
+        }
+        (CloseReason::SessionGone, _) => write!(f, "{reason} as soon as it had opened it; try again")?,
         _ => write!(f, "{reason}")?,
     }
     if !first_junk.is_empty() {
         write!(f, "\nwhat it writes to stdout is no MCP: {first_junk}")?;
     }
     Ok(())
+}
+
+/// What to do about an HTTP answer that is no use.
+const fn remedy(refusal: &HttpRefusal) -> &'static str {
+    match (&refusal.why, refusal.status) {
+        (RefusedFor::Status, 404 | 405) => "; check the path in the address: /mcp and /sse are usual",
+        (RefusedFor::Status, 429) => "; it wants to be asked less often: try again later",
+        (RefusedFor::Status, 500..=599) => {
+            "; the server, or what stands in front of it, is in trouble: try again later"
+        }
+        (RefusedFor::Status | RefusedFor::ContentType(_), _) => {
+            "; is it an MCP server, and is that its address?"
+        }
+        // The reason says it.
+        (_, _) => "",
+    }
 }
 
 fn cut(text: &str) -> String {

@@ -96,6 +96,8 @@ pub(crate) struct State {
     pub(crate) jobs: VecDeque<(PeerRequestHandle, InputRequest)>,
     pub(crate) handlers: handlers::Count,
     pub(crate) peer: Option<Box<Peer>>,
+    /// How the server introduced itself in a session that took the place of one that it had forgotten; for a keeper.
+    pub(crate) renewed: Option<Box<Peer>>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) closed: Option<CloseReason>,
@@ -176,6 +178,7 @@ impl Shared {
             jobs: VecDeque::new(),
             handlers: handlers::Count::default(),
             peer: None,
+            renewed: None,
             verdict: None,
             violations: Vec::new(),
             closed: None,
@@ -371,6 +374,10 @@ impl Shared {
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
                 Event::Ready(peer) => state.peer = Some(peer),
+                Event::Renewed(peer) if state.keeper.is_some() => {
+                    state.renewed = Some(peer);
+                    wake_keeper(state);
+                }
                 Event::Verdict(verdict) => {
                     state.verdict = Some(verdict);
                     wake_keeper(state);

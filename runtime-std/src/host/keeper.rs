@@ -122,6 +122,10 @@ impl Keeping<'_> {
         // In this order: what came before the end is told before it.
         let mut closed = self.connection.is_closed();
         self.tell_verdict();
+        let renewed = self.connection.shared().lock().renewed.take();
+        if let Some(peer) = renewed {
+            self.tell(Event::Renewed(peer));
+        }
         loop {
             let Some(notice) = self.connection.shared().lock().notices.pop() else { break };
             let (subscription, method, params) = (notice.subscription, notice.method, notice.params);

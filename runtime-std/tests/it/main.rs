@@ -28,6 +28,7 @@ mod hostile;
 mod http_besieged;
 mod http_client;
 mod http_dial;
+mod http_hosts;
 mod http_peer;
 mod http_script;
 mod http_seen;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
                 http_client::trials(),
                 #[cfg(feature = "tls")]
                 http_tls::trials(),
+                http_hosts::trials(),
                 input::trials(),
                 listening::trials(),
                 processes::trials(),
