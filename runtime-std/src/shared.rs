@@ -371,6 +371,19 @@ impl Shared {
                         self.changed.notify_all();
                     }
                 }
+                Event::Renewed(peer) => {
+                    state.peer = Some(peer);
+                    wake_keeper(state);
+                    // What was listed in the session that the server forgot may be stale: as if it had said so.
+                    for method in
+                        [Method::ToolsListChanged, Method::PromptsListChanged, Method::ResourcesListChanged]
+                    {
+                        state.notices.push(Notification { subscription: None, method, params: None });
+                    }
+                    if state.notices.readers > 0 {
+                        self.changed.notify_all();
+                    }
+                }
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
                 Event::Ready(peer) => state.peer = Some(peer),

@@ -451,6 +451,35 @@ fn an_answer_that_is_too_long_fails_its_own_call() {
 }
 
 #[test]
+fn answers_that_are_read_at_once_share_a_bound() {
+    let mut config = sanswire::client::Config::new("rig", "1");
+    config.limits.max_message_bytes = 4096;
+    config.limits.max_queued_event_bytes = 4096;
+    let url = sanswire::http::Url::parse(sanswire_tests::http_rig::URL).unwrap();
+    let mut rig = Rig::new(config, sanswire::http::client::Target::new(url));
+    let probe = rig.take();
+    rig.reply(&probe, discover_result(&["2026-07-28"]));
+    let calls: Vec<_> = (0..5).map(|_| rig.call("x", json!({}))).collect();
+    let sent: Vec<_> = (0..5).map(|_| rig.take()).collect();
+    for (sent, kind) in sent.iter().zip([JSON, SSE, JSON, SSE, JSON]) {
+        let text = json!({"jsonrpc": "2.0", "id": sent.message()["id"], "result": {"resultType": "complete", "x": "y".repeat(3900)}});
+        rig.head(sent, 200, &[kind]);
+        rig.body(sent, if kind == SSE { format!("data: {text}") } else { text.to_string() }.as_bytes());
+        assert!(rig.client.retained_bytes() <= 3 * 4096 + 8192, "{}", rig.client.retained_bytes());
+    }
+    let outcomes: Vec<_> = calls.iter().map(|call| rig.outcome(*call)).collect();
+    assert!(outcomes[..2].iter().all(Option::is_none), "{outcomes:?}");
+    assert!(matches!(outcomes[4], Some(Outcome::TooLarge { .. })), "{outcomes:?}");
+    for (n, sent) in sent.iter().enumerate() {
+        rig.body(sent, if n % 2 == 1 { b"\n\n" } else { b"" });
+        rig.end(sent, End::Whole);
+    }
+    rig.result(calls[0]);
+    rig.result(calls[1]);
+    rig.quiet();
+}
+
+#[test]
 fn the_era_is_what_the_answer_to_the_probe_says() {
     // P-064: the table of statuses and contents.
     let error = |code: i64| format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"no"}}}}"#);

@@ -6,7 +6,7 @@ use crate::error::Violation;
 use crate::exchange::{
     Challenge, Exchange, ExchangeEnd, ExchangeHandle, HttpRefusal, Origin, RefusedFor, ReplyForm,
 };
-use crate::frame::{Frame, SseDecoder};
+use crate::frame::Frame;
 use crate::http::client::Client;
 use crate::http::client::answer::{self, Media};
 use crate::http::client::body::Content;
@@ -107,11 +107,6 @@ impl Client {
         let none = call.exchange.reply == ReplyForm::None;
         let method = call.exchange.facts.method.clone();
         let session = self.wires.get(&wire).and_then(|wire| wire.session);
-        let set = |this: &mut Self, reading| {
-            if let Some(wire) = this.wires.get_mut(&wire) {
-                wire.reading = reading;
-            }
-        };
         let status = head.status;
         match status {
             200..=299 => {
@@ -137,10 +132,10 @@ impl Client {
                     return self.refused(wire, handle, HttpRefusal { status, why }, now);
                 }
                 match answer::media(&head.fields) {
-                    Media::Json => set(self, Reading::whole(status)),
+                    Media::Json => self.read_on(wire, Reading::whole(status)),
                     Media::Events => {
-                        let limit = self.session.config().limits.max_message_bytes;
-                        set(self, Reading::Events(SseDecoder::new(limit).into()));
+                        let reading = self.events();
+                        self.read_on(wire, reading);
                     }
                     Media::Other(_) if none || matches!(status, 202 | 204 | 205) => {
                         self.pass_by(wire);
@@ -154,14 +149,14 @@ impl Client {
             }
             401 | 403 => {
                 let challenge = answer::challenge(head);
-                set(self, Reading::Challenge { challenge, content: Content::None });
+                self.read_on(wire, Reading::Challenge { challenge, content: Content::None });
             }
             404 if session.is_some() && !self.is_old() => {
                 self.pass_by(wire);
                 self.session_lost(handle, session.unwrap_or_default(), now);
             }
             _ if answer::media(&head.fields) == Media::Json && answer::coding(&head.fields).is_none() => {
-                set(self, Reading::whole(status));
+                self.read_on(wire, Reading::whole(status));
             }
             _ => self.refused(wire, handle, HttpRefusal::new(status), now),
         }

@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use crate::client::Event;
 use crate::error::CloseReason;
-use crate::exchange::{Effect as SessionEffect, ExchangeEnd, ExchangeHandle, HttpRefusal, RefusedFor};
+use crate::exchange::{
+    Effect as SessionEffect, ExchangeEnd, ExchangeHandle, HttpRefusal, Origin, RefusedFor,
+};
 use crate::frame::{Frame, SseDecoder, SseItem};
 use crate::http::client::answer::{self, Media};
 use crate::http::client::calls::Place;
@@ -14,7 +16,7 @@ use crate::http::client::wire::{Reading, Role};
 use crate::http::client::{Client, Effect, End};
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::http::url::Url;
-use crate::jsonrpc::{self, Message};
+use crate::jsonrpc::{self, Message, RequestId};
 use crate::time::{Instant, earliest};
 
 impl Client {
@@ -113,12 +115,15 @@ impl Client {
         }
     }
 
-    fn events(&self) -> Reading {
+    pub(super) fn events(&self) -> Reading {
         Reading::Events(SseDecoder::new(self.session.config().limits.max_message_bytes).into())
     }
 
-    fn read_on(&mut self, wire: HttpHandle, reading: Reading) {
+    /// What comes behind a head is read so.
+    pub(super) fn read_on(&mut self, wire: HttpHandle, reading: Reading) {
         if let Some(wire) = self.wires.get_mut(&wire) {
+            self.reading =
+                (self.reading + reading.retained_bytes()).saturating_sub(wire.reading.retained_bytes());
             wire.reading = reading;
         }
     }
@@ -144,19 +149,26 @@ impl Client {
         let limit = self.session.config().limits.max_message_bytes;
         let Some(wire) = self.wires.get_mut(&exchange) else { return };
         let role = wire.role;
+        let before = wire.reading.retained_bytes();
         match &mut wire.reading {
             Reading::Head => {}
             Reading::Drain(..) => self.passed_by(exchange, piece.len()),
-            Reading::Whole { content, .. } => content.push(piece, limit),
+            Reading::Whole { content, .. } => {
+                content.push(piece, limit);
+                self.read_more(exchange, before, now);
+            }
             Reading::Challenge { content, .. } => {
                 content.push(piece, limit);
-                if Self::is_enough(content) {
+                let enough = Self::is_enough(content);
+                self.read_more(exchange, before, now);
+                if enough {
                     self.challenge_read(exchange, now);
                 }
             }
             Reading::Events(decoder) => {
                 decoder.feed(&piece);
                 let items: Vec<SseItem> = core::iter::from_fn(|| decoder.poll()).collect();
+                self.read_more(exchange, before, now);
                 for item in items {
                     self.item(exchange, role, item, now);
                 }
@@ -165,9 +177,29 @@ impl Client {
         self.carry_out(now);
     }
 
+    /// More of an answer is held than before. All that are being read share a bound: past it the one that grew is not
+    /// read on, as if it alone were too long.
+    fn read_more(&mut self, exchange: HttpHandle, before: usize, now: Instant) {
+        let Some(wire) = self.wires.get(&exchange) else { return };
+        let after = wire.reading.retained_bytes();
+        self.reading = (self.reading + after).saturating_sub(before);
+        let limits = &self.session.config().limits;
+        let most = limits.max_queued_event_bytes.saturating_add(limits.max_message_bytes.saturating_mul(2));
+        if self.reading <= most || after <= before {
+            return;
+        }
+        let (Role::Call(handle) | Role::Resume(handle)) = wire.role else { return };
+        self.close_wire(exchange);
+        let id = handle.request_id().and_then(|id| i64::try_from(id).ok()).map(RequestId::from);
+        let frame = Frame::TooLong { id, has_method: false, len: after as u64 };
+        self.session.handle_message(Origin::Exchange(handle), frame, now);
+        self.call_ended(handle, ExchangeEnd::Broken, now);
+    }
+
     fn challenge_read(&mut self, exchange: HttpHandle, now: Instant) {
         let Some(wire) = self.wires.get_mut(&exchange) else { return };
         let role = wire.role;
+        self.reading = self.reading.saturating_sub(wire.reading.retained_bytes());
         let Reading::Challenge { challenge, content } = core::mem::replace(&mut wire.reading, Reading::Head)
         else {
             return;
@@ -306,7 +338,7 @@ impl Client {
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
         let cursors: usize = self.calls.iter().map(|call| call.cursor.heap_bytes()).sum();
-        self.wire_bytes()
+        self.reading
             + self.calls.kept_bytes()
             + cursors
             + self.tools.bytes()

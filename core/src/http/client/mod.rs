@@ -65,6 +65,8 @@ pub struct Client {
     legacy: Legacy,
     old: Option<Old>,
     tools: Tools,
+    /// Bytes of the answers that are being read.
+    reading: usize,
     /// When to stop waiting for what leaves last, once the session is over.
     flush_until: Option<Instant>,
 }
@@ -100,6 +102,7 @@ impl Client {
             legacy: Legacy::default(),
             old: None,
             tools: Tools::default(),
+            reading: 0,
             flush_until: None,
         };
         if old {

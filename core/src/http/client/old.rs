@@ -4,13 +4,13 @@
 
 use crate::error::CloseReason;
 use crate::exchange::{Challenge, ExchangeEnd, ExchangeHandle, HttpRefusal, Origin, RefusedFor};
-use crate::frame::{Frame, SseDecoder};
+use crate::frame::Frame;
 use crate::http::client::Client;
 use crate::http::client::answer::{self, Media};
 use crate::http::client::calls::Place;
 use crate::http::client::legacy::Gate;
 use crate::http::client::target::Kind;
-use crate::http::client::wire::{Reading, Role};
+use crate::http::client::wire::Role;
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::http::url::Url;
 use crate::jsonrpc::ErrorObject;
@@ -91,11 +91,8 @@ impl Client {
         let refusal = match (head.status, answer::media(&head.fields), answer::coding(&head.fields)) {
             (200..=299, _, Some(name)) => refused(RefusedFor::ContentCoding(name)),
             (200..=299, Media::Events, None) => {
-                let limit = self.session.config().limits.max_message_bytes;
-                if let Some(wire) = self.wires.get_mut(&wire) {
-                    wire.reading = Reading::Events(SseDecoder::new(limit).into());
-                }
-                return;
+                let reading = self.events();
+                return self.read_on(wire, reading);
             }
             (200..=299, Media::Json, None) => refused(RefusedFor::ContentType("application/json".into())),
             (200..=299, Media::Other(name), None) => refused(RefusedFor::ContentType(name)),

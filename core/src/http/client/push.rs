@@ -5,11 +5,11 @@
 //! Spec: MCP 2025-11-25 basic/transports, "Listening for Messages from the Server".
 
 use crate::exchange::Origin;
-use crate::frame::{Frame, SseDecoder};
+use crate::frame::Frame;
 use crate::http::client::Client;
 use crate::http::client::answer::{self, Media};
 use crate::http::client::resume::Cursor;
-use crate::http::client::wire::{Reading, Role};
+use crate::http::client::wire::Role;
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::time::Instant;
 
@@ -59,11 +59,8 @@ impl Client {
             && answer::media(&head.fields) == Media::Events
             && answer::coding(&head.fields).is_none();
         if fine {
-            let limit = self.session.config().limits.max_message_bytes;
-            if let Some(wire) = self.wires.get_mut(&wire) {
-                wire.reading = Reading::Events(SseDecoder::new(limit).into());
-            }
-            return;
+            let reading = self.events();
+            return self.read_on(wire, reading);
         }
         self.pass_by(wire);
         // 501: the server knows that it never will.

@@ -77,7 +77,7 @@ impl Reading {
         Self::Whole { status, content: Content::None }
     }
 
-    fn retained_bytes(&self) -> usize {
+    pub(super) fn retained_bytes(&self) -> usize {
         match self {
             Self::Head | Self::Drain(..) => 0,
             Self::Whole { content, .. } | Self::Challenge { content, .. } => content.retained_bytes(),
@@ -120,6 +120,7 @@ impl Client {
         let until = self.clock.latest().saturating_add(DRAIN);
         if let Some(wire) = self.wires.get_mut(&handle).filter(|wire| wire.role != Role::Done) {
             wire.role = Role::Done;
+            self.reading = self.reading.saturating_sub(wire.reading.retained_bytes());
             wire.reading = Reading::Drain(DRAIN_BYTES, until);
             self.drains.insert((until, handle));
         }
@@ -138,6 +139,7 @@ impl Client {
     /// The exchange is over.
     pub(super) fn take_wire(&mut self, handle: HttpHandle) -> Option<Wire> {
         let wire = self.wires.remove(&handle)?;
+        self.reading = self.reading.saturating_sub(wire.reading.retained_bytes());
         if let Reading::Drain(_, until) = wire.reading {
             self.drains.remove(&(until, handle));
         }
@@ -168,10 +170,6 @@ impl Client {
             self.drains.pop_first();
             self.close_wire(handle);
         }
-    }
-
-    pub(super) fn wire_bytes(&self) -> usize {
-        self.wires.values().map(|wire| wire.reading.retained_bytes()).sum()
     }
 
     fn render(&self, role: Role, url: &Url) -> (Verb, Bytes, Partition, Fields) {
