@@ -71,6 +71,8 @@ fn both_eras_are_served_on_one_path() {
         assert_eq!(web.answers[&n].json()["result"]["content"][0]["text"], text);
     }
     assert!(web.answers[&new].field("Mcp-Session-Id").is_none());
+    let stream = web.get(&id, None);
+    assert_eq!((web.answers[&stream].status(), web.answers[&stream].streamed), (200, true));
     assert_eq!(web.endpoint.sessions(), 1);
 }
 

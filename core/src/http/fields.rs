@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+pub(crate) use crate::mcp::mirror::is_token;
+
 /// The fields of a head, in their order. Names compare without case; values are bytes without CR, LF and NUL, and
 /// without white space at their ends.
 ///
@@ -165,28 +167,6 @@ impl Fields {
 /// Whether a byte may not stand in a value.
 pub(crate) const fn is_control(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\t') || byte == 0x7f
-}
-
-/// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
-pub(crate) const fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
 }
 
 /// Without blanks and tabs at either end.

@@ -15,10 +15,10 @@ pub mod endpoint;
 mod fields;
 pub mod h1;
 mod head;
-pub mod mirror;
 mod url;
 mod www_authenticate;
 
+pub use crate::mcp::mirror;
 pub use client::Client;
 pub use endpoint::Endpoint;
 pub use fields::{FieldFault, Fields};

@@ -4,6 +4,7 @@ pub mod codes;
 pub mod legality;
 pub mod meta;
 pub mod method;
+pub mod mirror;
 pub mod revision;
 pub mod types;
 

@@ -76,7 +76,8 @@ impl Catalog {
     /// # Errors
     /// Why it cannot be offered; the catalog is unchanged. It has no name, or one that is not made of 1 to 128 of
     /// `A-Z a-z 0-9 _ - .`; or a schema of it is in no dialect that is known (2020-12, which is meant where none is
-    /// said; 2019-09; drafts 4, 6 and 7), or refers to what it does not contain.
+    /// said; 2019-09; drafts 4, 6 and 7), or refers to what it does not contain; or an `x-mcp-header` in it is no name of
+    /// a field, stands twice, or stands where no plain value is.
     ///
     /// Spec: MCP server/tools, "Tool Names"; schema, `Tool`; basic, "JSON Schema Usage".
     pub fn tool(&mut self, definition: &RawJson) -> Result<(), SetAsideReason> {

@@ -2,6 +2,7 @@
 //! sees it.
 
 use crate::jsonrpc::JsonRef;
+use crate::mcp::mirror::mirrored;
 use crate::mcp::types::flaw::{Flaw, cut};
 use crate::mcp::types::page::SetAsideReason;
 use crate::mcp::types::request::is_uri;
@@ -36,6 +37,9 @@ pub(super) fn check_tool(tool: &Tool) -> Result<(), SetAsideReason> {
             ToolNote::OutputSchema(fault) => return Err(SetAsideReason::OutputSchema(fault.clone())),
         }
     }
+    tool.input_schema()
+        .map_or(Ok(()), |schema| mirrored(schema).map(drop))
+        .map_err(SetAsideReason::Mirror)?;
     tool.input_schema().map_or(Ok(()), check_dialect).map_err(SetAsideReason::InputSchema)?;
     tool.output_schema().map_or(Ok(()), check_dialect).map_err(SetAsideReason::OutputSchema)
 }
@@ -85,6 +89,7 @@ pub(super) fn check_uri(uri: &str) -> Result<(), SetAsideReason> {
 mod tests {
     use super::*;
     use crate::jsonrpc::RawJson;
+    use crate::mcp::mirror::Why;
     use crate::mcp::types::page::ListItem;
     use crate::mcp::types::tool::EMPTY_INPUT_SCHEMA;
     use alloc::format;
@@ -134,6 +139,34 @@ mod tests {
                 matches!(reason, SetAsideReason::OutputSchema(SchemaFault::Dialect(_))),
                 "{bad}: {reason}"
             );
+        }
+    }
+
+    #[test]
+    fn what_a_tool_wants_repeated_in_heads_can_be() {
+        // P-160 P-161 P-162 P-163 P-165
+        let tool = |properties: &str| {
+            format!(r#"{{"name":"a","inputSchema":{{"type":"object","properties":{properties}}}}}"#)
+        };
+        let marked = |name: &str, kind: &str| format!(r#"{{"type":"{kind}","x-mcp-header":{name}}}"#);
+        for kind in ["string", "integer", "boolean"] {
+            let good = format!(r#"{{"x":{},"y":{}}}"#, marked(r#""A""#, kind), marked(r#""B""#, kind));
+            assert_eq!(checked(&tool(&good)), Ok(()), "{good}");
+        }
+        let twice = format!(r#"{{"x":{},"y":{}}}"#, marked(r#""A""#, "string"), marked(r#""a""#, "string"));
+        let below = format!(r#"{{"x":{{"type":"array","items":{}}}}}"#, marked(r#""A""#, "string"));
+        let one = |name: &str, kind: &str| format!(r#"{{"x":{}}}"#, marked(name, kind));
+        for (bad, why) in [
+            (one(r#""""#, "string"), Why::Name),
+            (one(r#""two words""#, "string"), Why::Name),
+            (one(r#""A\r\nB""#, "string"), Why::Name),
+            (one("5", "string"), Why::Name),
+            (one(r#""A""#, "number"), Why::Type),
+            (one(r#""A""#, "object"), Why::Type),
+            (twice, Why::Twice),
+            (below, Why::Position),
+        ] {
+            assert_eq!(checked(&tool(&bad)), Err(SetAsideReason::Mirror(why)), "{bad}");
         }
     }
 

@@ -1,7 +1,9 @@
 //! Requests that stand alone (2026-07-28): their heads agree with them, their streams are theirs alone, and closing one
 //! is giving it up.
 
+use sanswire::error::ApiError;
 use sanswire::http::HttpHandle;
+use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::{ListKind, Notice, Reply};
 use sanswire_tests::served::{complete, modern, modern_with, request};
@@ -220,6 +222,12 @@ fn a_subscription_is_a_stream_of_its_own_until_somebody_ends_it() {
         assert!(message.get("id").is_none());
     }
     assert_eq!(web.answers[&other].messages().len(), 1, "what it did not ask for it does not get");
+    web.modern(&call(1));
+    let open = web.open[0].clone();
+    let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+    let asked = web.endpoint.request_input(open.session, open.request, &roots, web.now);
+    assert!(matches!(asked, Err(ApiError::WrongEra { .. })), "nor is anything asked on another");
+    web.reply(0, "x");
     assert!(web.endpoint.is_watched("x:y"));
     web.leave(n);
     assert!(!web.endpoint.is_watched("x:y"));

@@ -58,7 +58,7 @@ fn a_stream_begins_with_an_event_without_data_where_clients_know_that() {
 
 #[test]
 fn a_disconnect_is_no_cancel_and_what_was_missed_comes_on_the_next_stream() {
-    // P-196 P-198 P-199 P-202 P-206 P-207
+    // P-196 P-198 P-199 P-202 P-207
     let mut web = Web::new(config());
     let id = web.initialize("2025-11-25", &json!({}));
     let n = web.post(&id, &call(1));

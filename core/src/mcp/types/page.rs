@@ -9,6 +9,7 @@ use super::flaw::{Flaw, bounded, cut};
 use super::lifecycle::CacheHint;
 use super::schema::SchemaFault;
 use crate::jsonrpc::{Cursor, JsonRef, JsonStr, Kind, RawJson};
+use crate::mcp::mirror::Why;
 
 /// The most elements that are read from one page unless another bound is given.
 pub const MAX_PAGE_ITEMS: usize = 10_000;
@@ -87,6 +88,9 @@ pub enum SetAsideReason {
     OutputSchema(SchemaFault),
     /// A tool's name is not made of 1 to 128 letters, digits, `_`, `-` and `.`. Of a definition of our own.
     ToolName,
+    /// What it wants repeated in the heads of its calls cannot be (`x-mcp-header`). Of a definition of our own; clients
+    /// leave such a tool out.
+    Mirror(Why),
     /// Its address is not one by RFC 3986: a scheme, a colon, and nothing that has to be percent-encoded. Of a
     /// definition of our own.
     Uri,
@@ -106,6 +110,7 @@ impl fmt::Display for SetAsideReason {
             Self::InputSchema(fault) => write!(f, "its input schema is unusable: {fault}"),
             Self::OutputSchema(fault) => write!(f, "its output schema is unusable: {fault}"),
             Self::ToolName => f.write_str("its name must be made of 1 to 128 of A-Z a-z 0-9 _ - ."),
+            Self::Mirror(why) => why.fmt(f),
             Self::Uri => f.write_str("its uri must begin with a scheme and be percent-encoded"),
         }
     }

@@ -13,7 +13,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::base64;
-use crate::http::fields::is_token;
 use crate::jsonrpc::{JsonRef, Kind};
 
 /// What `Mcp-Param-…` fields begin with.
@@ -271,6 +270,28 @@ pub fn decode_text(field: &[u8]) -> Option<Cow<'_, str>> {
     };
     let bytes = base64::decode(marked).filter(|_| marked.len().is_multiple_of(4))?;
     String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
+pub(crate) const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
 }
 
 #[cfg(test)]
