@@ -371,9 +371,12 @@ impl Shared {
                         self.changed.notify_all();
                     }
                 }
+                Event::Renewed(peer) if state.keeper.is_some() => {
+                    state.renewed = Some(peer);
+                    wake_keeper(state);
+                }
                 Event::Renewed(peer) => {
                     state.peer = Some(peer);
-                    wake_keeper(state);
                     // What was listed in the session that the server forgot may be stale: as if it had said so.
                     for method in
                         [Method::ToolsListChanged, Method::PromptsListChanged, Method::ResourcesListChanged]
@@ -387,10 +390,6 @@ impl Shared {
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),
                 Event::PeerRequestEnded { handle } => state.jobs.retain(|(job, _)| *job != handle),
                 Event::Ready(peer) => state.peer = Some(peer),
-                Event::Renewed(peer) if state.keeper.is_some() => {
-                    state.renewed = Some(peer);
-                    wake_keeper(state);
-                }
                 Event::Verdict(verdict) => {
                     state.verdict = Some(verdict);
                     wake_keeper(state);
