@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::{format, vec};
 
 use super::*;
+use crate::http::h1::parse::HeadScan;
 
 /// What the server says to a stream by itself, and why it ends the connection.
 fn refused(stream: &[u8], limits: &Limits) -> (String, Vec<ServerEvent>) {
@@ -111,6 +112,31 @@ fn requests_that_are_refused() {
         server.handle_eof(NOW);
         assert_eq!(whole, (said, server_events(&mut server)), "{name}: byte by byte");
     }
+}
+
+/// What the parser would refuse as well is found before it, so that nothing depends on how strict that is.
+#[test]
+fn odd_bytes_are_found_before_the_parser_sees_them() {
+    for (head, how) in [
+        ("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "a line is folded"),
+        ("GET / HTTP/1.1\r\nA: b\rc\r\n\r\n", "a CR stands alone"),
+        ("GET / HTTP/1.1\r\nA: b\nc\r\n\r\n", "a line ends with LF alone"),
+        ("GET / HTTP/1.1\r\nA: b\0\r\n\r\n", "it holds a control character"),
+        ("\x16\x03\x01", "it is no HTTP"),
+    ] {
+        let (_, events) = refused(head.as_bytes(), &Limits::default());
+        assert_eq!(events, vec![ServerEvent::Closed(Closed::Fault(Fault::Head(how)))]);
+    }
+}
+
+#[test]
+fn no_byte_of_a_head_is_looked_at_twice() {
+    let limits = Limits::default();
+    let mut scan = HeadScan::default();
+    assert_eq!(scan.find(b"GET / HTTP/1.1\r\nA: bcd", &limits), Ok(None));
+    // Other bytes in the places of those that were seen: a second look would find them.
+    assert_eq!(scan.find(b"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\ne\r\n\r", &limits), Ok(None));
+    assert_eq!(scan.find(b"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\r\n", &limits), Ok(Some(27)));
 }
 
 /// Answers with the same faults are not read either.
