@@ -15,6 +15,7 @@ mod http;
 mod http_demo;
 mod http_refused;
 mod http_secrets;
+mod http_tls;
 mod import;
 mod ladder;
 mod lists;

@@ -1,7 +1,7 @@
 //! Servers on the web: the demo server as a process, and one that answers as a test says.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,7 +133,8 @@ impl Drop for Web {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+/// One request off a stream.
+pub(crate) fn read(stream: impl Read) -> Option<Asked> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     stream.read_line(&mut line).ok()?;
