@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// How many connections a listener may have open: 10,000 unless set. For what is served from now on. Whoever
-    /// comes when there are so many is sent away: the connection is closed.
+    /// comes when there are so many is sent away: the connection is closed, over HTTP behind a 503.
     pub fn set_max_connections(&self, connections: usize) {
         self.inner.serving.max_connections.store(connections, Ordering::Relaxed);
     }

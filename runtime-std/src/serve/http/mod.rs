@@ -38,7 +38,9 @@ impl Server {
     /// Serves all who come over HTTP, in both eras, on one path. Returns when a [`Stopper`](crate::Stopper) says so and
     /// what was open is over. Meanwhile the listener does not block, for others who share it neither.
     ///
-    /// One thread at a time reads all connections; a stream that is open, such as one of a subscription, needs none.
+    /// One thread at a time reads all connections; a stream that is open, such as one of a subscription, needs none. Calls
+    /// run in the order in which they came, however many of them one client has. Ids of sessions cannot be guessed: they
+    /// come of the system's random bytes.
     ///
     /// # Errors
     /// As [`serve_stdio`](Self::serve_stdio); the listener failed, and all its connections are over.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::http::endpoint::{EndpointConfig, Names, Token};
+use sanswire::http::endpoint::{EndpointConfig, Names, ReplyShape, Token};
 use sanswire::http::h1;
 use sanswire::server::{Config, Principal};
 
@@ -28,21 +28,31 @@ pub struct HttpOptions {
     pub max_sessions: usize,
     /// How long a legacy session lasts in which nothing happens.
     pub session_idle: Duration,
-    /// After so long a silence on a stream a comment is sent.
+    /// After so long a silence on a stream a comment is sent. A call that takes longer is answered by a stream.
     pub keep_alive: Duration,
+    /// What an answer looks like: JSON where that will do, by default.
+    pub replies: ReplyShape,
+    /// Streams that may be open for notices alone.
+    pub max_streams: usize,
+    /// Bytes that a legacy session keeps for a client that comes back for them.
+    pub max_replay_bytes: usize,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
+        let config = EndpointConfig::new(Config::new("", ""));
         Self {
-            path: "/mcp".into(),
-            hosts: Names::Loopback,
-            origins: Names::Loopback,
-            tokens: Vec::new(),
+            path: config.path,
+            hosts: config.hosts,
+            origins: config.origins,
+            tokens: config.tokens,
             connection: h1::Limits::default(),
-            max_sessions: 1024,
-            session_idle: Duration::from_secs(30 * 60),
-            keep_alive: Duration::from_secs(15),
+            max_sessions: config.max_sessions,
+            session_idle: config.session_idle,
+            keep_alive: config.keep_alive,
+            replies: config.replies,
+            max_streams: config.max_streams,
+            max_replay_bytes: config.max_replay_bytes,
         }
     }
 }
@@ -80,6 +90,9 @@ impl HttpOptions {
         config.max_sessions = self.max_sessions;
         config.session_idle = self.session_idle;
         config.keep_alive = self.keep_alive;
+        config.replies = self.replies;
+        config.max_streams = self.max_streams;
+        config.max_replay_bytes = self.max_replay_bytes;
         // A connection has one at a time.
         config.max_exchanges = config.max_exchanges.max(max_connections).min(MAX_EXCHANGES);
         let one_message = config.server.limits.max_message_bytes;
@@ -94,5 +107,45 @@ fn add(names: &mut Names, name: &str) {
         Names::These(names) => names.push(name.into()),
         Names::Loopback => *names = Names::These(vec![name.into()]),
         Names::Any => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, EndpointConfig, HttpOptions, Names, ReplyShape};
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_set_reaches_the_endpoint() {
+        let mut options =
+            HttpOptions::default().token("alice", "secret").host("example.org").origin("https://a.org");
+        options.path = "/here".into();
+        options.max_sessions = 7;
+        options.session_idle = Duration::from_secs(70);
+        options.keep_alive = Duration::from_secs(8);
+        options.replies = ReplyShape::Stream;
+        options.max_streams = 9;
+        options.max_replay_bytes = 10;
+        let config = options.endpoint(Config::new("s", "1"), 100);
+        assert_eq!((&*config.path, config.tokens.len()), ("/here", 1));
+        assert_eq!(config.hosts, Names::These(vec!["example.org".into()]));
+        assert_eq!(config.origins, Names::These(vec!["https://a.org".into()]));
+        assert_eq!((config.max_sessions, config.session_idle.as_secs()), (7, 70));
+        assert_eq!((config.keep_alive.as_secs(), config.replies), (8, ReplyShape::Stream));
+        assert_eq!((config.max_streams, config.max_replay_bytes), (9, 10));
+        config.check().unwrap();
+    }
+
+    #[test]
+    fn bounds_follow_what_is_served() {
+        let mut server = Config::new("s", "1");
+        server.limits.max_message_bytes = 1 << 30;
+        let config = HttpOptions::default().endpoint(server, 1 << 20);
+        assert_eq!((config.max_body_bytes, config.max_outbound_bytes), (1 << 30, 1 << 30));
+        assert_eq!(config.max_exchanges, 1 << 20);
+        let config = HttpOptions::default().endpoint(Config::new("s", "1"), usize::MAX);
+        config.check().unwrap();
+        let least = EndpointConfig::new(Config::new("s", "1")).max_exchanges;
+        assert_eq!(HttpOptions::default().endpoint(Config::new("s", "1"), 1).max_exchanges, least);
     }
 }
