@@ -144,9 +144,8 @@ fn big_messages_under_tls() {
     let client = Client::connect_http(&trusting(before(&site, "server.pem", false)), options()).unwrap();
     let text = "x".repeat(2_000_000);
     for _ in 0..2 {
-        let Outcome::Complete(result) = outcome(&client, "echo", &format!(r#"{{"text":"{text}"}}"#)) else {
-            panic!("no result")
-        };
+        let outcome = outcome(&client, "echo", &format!(r#"{{"text":"{text}"}}"#));
+        let Outcome::Complete(result) = outcome else { panic!("{outcome:?}") };
         assert!(result.as_str().contains(&text));
     }
     client.close();

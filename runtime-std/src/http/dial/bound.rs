@@ -74,8 +74,11 @@ impl<'a> BoundStream<'a> {
         Self { stream, bound }
     }
 
-    pub(super) fn into_inner(self) -> TcpStream {
-        self.stream
+    /// The socket, which may block as long as it likes again.
+    pub(super) fn into_inner(self) -> io::Result<TcpStream> {
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)?;
+        Ok(self.stream)
     }
 
     /// Does it again and again, for as long as there is patience.

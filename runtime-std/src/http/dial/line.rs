@@ -20,7 +20,7 @@ impl Line<'_> {
     /// The stream that never blocks.
     pub(super) fn into_wire(self) -> io::Result<Wire> {
         match self {
-            Self::Plain(stream) => Conn::tcp(stream.into_inner()).map(Wire::plain),
+            Self::Plain(stream) => stream.into_inner().and_then(Conn::tcp).map(Wire::plain),
             #[cfg(feature = "tls")]
             Self::Tls(handshake) => handshake.into_session().map(Wire::tls),
         }
