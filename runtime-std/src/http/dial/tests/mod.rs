@@ -45,7 +45,7 @@ fn serve(work: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, JoinHand
 fn exchange(wire: &mut Wire, mut out: &[u8], room: usize, enough: usize) -> Vec<u8> {
     let poller = Poller::new().unwrap();
     poller.add(1, wire.conn(), Want::READ).unwrap();
-    let end = std::time::Instant::now() + LONG;
+    let end = Instant::now() + LONG;
     let (mut read, mut events, mut ended) = (Vec::new(), Vec::new(), false);
     while !ended && read.len() < enough {
         wire.flush().unwrap();
@@ -71,7 +71,7 @@ fn exchange(wire: &mut Wire, mut out: &[u8], room: usize, enough: usize) -> Vec<
             poller.set(1, wire.conn(), wire.wants(Want { read: true, write: !out.is_empty() })).unwrap();
             // It may end for no reason.
             poller.wait(&mut events, Some(LONG)).unwrap();
-            assert!(std::time::Instant::now() < end, "nothing came");
+            assert!(Instant::now() < end, "nothing came");
         }
     }
     poller.remove(1, wire.conn()).unwrap();
