@@ -23,8 +23,16 @@ impl Site {
         Self::with(server(flags), HttpOptions::default())
     }
 
+    /// At an address that was one's before.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        Self::on(TcpListener::bind(address).unwrap(), server(&[]), HttpOptions::default())
+    }
+
     pub(crate) fn with(server: Server, options: HttpOptions) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap(), server, options)
+    }
+
+    fn on(listener: TcpListener, server: Server, options: HttpOptions) -> Self {
         let address = listener.local_addr().unwrap();
         let serves = server.clone();
         let serving = std::thread::spawn(move || serves.serve_http(listener, options).unwrap());

@@ -26,6 +26,7 @@ mod host_soak;
 mod hosted;
 mod hostile;
 mod http_besieged;
+mod http_both;
 mod http_client;
 mod http_dial;
 mod http_hosts;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
                 http_seen::trials(),
                 http_dial::trials(),
                 http_serving::trials(),
+                http_both::trials(),
                 http_client::trials(),
                 #[cfg(feature = "tls")]
                 http_tls::trials(),
