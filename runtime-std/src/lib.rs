@@ -1,5 +1,5 @@
 //! Blocking runtime for `sanswire`: drives its machines on plain threads, clients over child processes, TCP and Unix
-//! sockets, and servers.
+//! sockets and HTTP, and servers.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].

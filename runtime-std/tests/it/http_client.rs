@@ -1,5 +1,6 @@
 //! The client over HTTP, against servers whose every byte is scripted.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ trials!(
     a_connection_that_ended_while_idle_is_not_used,
     nothing_is_sent_twice,
     b_73_a_stream_that_ends_without_a_reply,
+    b_75_a_forgotten_session_is_opened_anew_once,
     b_77_a_refused_get_stream_changes_nothing,
     the_get_stream_is_read_while_nobody_calls,
     close_deletes_the_session,
@@ -269,6 +271,48 @@ fn b_73_a_stream_that_ends_without_a_reply() {
         assert!(!matches!(outcome, Outcome::Complete(_) | Outcome::TimedOut { .. }), "{outcome:?}");
         assert_eq!(peer.count("tools/call"), 1);
     }
+}
+
+fn b_75_a_forgotten_session_is_opened_anew_once() {
+    // The session of that number is the one that the server knows.
+    let (current, opened) = (Arc::new(AtomicUsize::new(1)), AtomicUsize::new(0));
+    let known = Arc::clone(&current);
+    let peer = Peer::start(move |request, answer| match (&*request.verb, request.method()) {
+        ("POST", "server/discover") => answer.status(400),
+        ("POST", "initialize") => {
+            assert_eq!(request.field("mcp-session-id"), None);
+            let number = opened.fetch_add(1, Ordering::Relaxed) + 1;
+            let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}"#;
+            let message = answer.reply(result);
+            answer.json(200, &format!("Mcp-Session-Id: s-{number}\r\n"), &message);
+        }
+        ("GET", _) => answer.status(405),
+        _ if request.field("mcp-session-id") != Some(&*format!("s-{}", known.load(Ordering::Relaxed))) => {
+            answer.status(404);
+        }
+        (_, method) if method.starts_with("notifications/") => answer.status(202),
+        (_, "tools/list") => answer.result(r#"{"tools":[]}"#),
+        _ => answer.result(&says("hello")),
+    });
+    let client = connect(&peer);
+    assert_eq!(tool(&client, "any", "{}"), "hello");
+    current.store(2, Ordering::Relaxed);
+    let cork = client.cork();
+    let calls: Vec<_> = (0..10).map(|_| client.start_tool("any", None, &no_options()).unwrap()).collect();
+    let list = client.start(Method::ToolsList, None, &no_options()).unwrap();
+    drop(cork);
+    for call in calls {
+        let outcome = within(LONG, || call.wait());
+        // Some may have come so late that they met the new session.
+        assert!(matches!(outcome, Outcome::Lost { maybe_ran: false } | Outcome::Complete(_)), "{outcome:?}");
+    }
+    // To list once more does no harm.
+    assert!(matches!(list.wait(), Outcome::Complete(_)));
+    assert_eq!(tool(&client, "any", "{}"), "hello");
+    assert_eq!(peer.count("initialize"), 2);
+    assert!(peer.count("tools/call") <= 12, "none is made twice");
+    // What was listed before may not hold.
+    assert_eq!(client.next_notification(LONG).unwrap().method, Method::ToolsListChanged);
 }
 
 fn b_77_a_refused_get_stream_changes_nothing() {
