@@ -39,6 +39,7 @@ mod http_tls;
 mod input;
 mod listening;
 mod parent;
+mod parity;
 mod peer;
 mod processes;
 mod served;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
                 http_hosts::trials(),
                 input::trials(),
                 listening::trials(),
+                parity::trials(),
                 processes::trials(),
                 serving::trials(),
                 sharing::trials(),
