@@ -86,6 +86,19 @@ fn a_session_is_renewed_as_often_as_it_was_used() {
 }
 
 #[test]
+fn an_old_id_is_not_kept_where_the_new_session_has_none() {
+    let mut rig = Rig::legacy("2025-11-25", Some("old"));
+    let list = rig.request(Method::ToolsList, json!({}));
+    let sent = rig.take();
+    rig.answer(&sent, 404, &[], b"");
+    rig.handshake("2025-11-25", None);
+    let again = rig.take();
+    assert_eq!(again.field("mcp-session-id"), None);
+    rig.reply(&again, json!({"tools": []}));
+    rig.result(list);
+}
+
+#[test]
 fn a_404_without_a_session_is_the_end_of_its_request_alone() {
     let mut rig = Rig::legacy("2025-11-25", None);
     let list = rig.request(Method::ToolsList, json!({}));
