@@ -134,6 +134,37 @@ fn a_renewal_that_fails_ends_everything() {
 }
 
 #[test]
+fn nothing_secret_stands_in_what_is_printed() {
+    // P-210
+    let mut target = Target::new(Url::parse(&format!("{URL}?key=secret-query")).unwrap());
+    target.add_field("Authorization", b"Bearer secret-token").unwrap();
+    let mut config = Config::new("rig", "1");
+    config.start = sanswire::client::Start::Remembered(Verdict::Legacy);
+    let now = sanswire::Instant::ZERO;
+    let mut client = sanswire::http::Client::new(config, target.clone(), [1; 32], now).unwrap();
+    let mut printed = format!("{target:?}");
+    let mut next = |client: &mut sanswire::http::Client| {
+        let effect = client.poll_effect().unwrap();
+        printed.push_str(&format!("{effect:?}{client:?}"));
+        let sanswire::http::client::Effect::Open { exchange, head, body, .. } = effect else { panic!() };
+        assert_eq!(head.fields.text("authorization"), Some("Bearer secret-token"));
+        (exchange, body)
+    };
+    let (exchange, body) = next(&mut client);
+    let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let mut head = sanswire::http::ResponseHead::new(200);
+    head.fields.push("content-type", b"application/json").unwrap();
+    head.fields.push("mcp-session-id", b"secret-session").unwrap();
+    client.handle_head(exchange, &head, now);
+    let reply = json!({"jsonrpc": "2.0", "id": sent["id"], "result": initialize_result("2025-11-25")});
+    client.handle_body(exchange, reply.to_string().into(), now);
+    client.handle_end(exchange, End::Whole, now);
+    assert_eq!(client.session_id(), Some("secret-session"));
+    next(&mut client);
+    assert!(printed.contains("mcp.example") && !printed.contains("secret"), "{printed}");
+}
+
+#[test]
 fn b_77_get_stream_refused() {
     for status in [400, 403, 404, 405, 406, 501] {
         let mut rig = Rig::remembering(Verdict::Legacy);

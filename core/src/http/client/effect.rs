@@ -1,13 +1,15 @@
 //! What passes between a client and its runtime.
 
+use core::fmt;
+
 use bytes::Bytes;
 
 use crate::exchange::Partition;
 use crate::http::head::{HttpHandle, RequestHead};
 use crate::http::url::Authority;
 
-/// What a client asks of its runtime.
-#[derive(Clone, Debug, PartialEq)]
+/// What a client asks of its runtime. `Debug` shows no content, no values of fields and no query.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
     /// Send this request, on a connection of its own while it lasts.
@@ -28,6 +30,26 @@ pub enum Effect {
         /// Its name.
         exchange: HttpHandle,
     },
+}
+
+impl fmt::Debug for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { exchange, to, head, body, partition } => {
+                let path = head.target.split('?').next().unwrap_or_default();
+                f.debug_struct("Open")
+                    .field("exchange", exchange)
+                    .field("to", to)
+                    .field("verb", &head.verb)
+                    .field("path", &path)
+                    .field("fields", &head.fields)
+                    .field("body", &body.len())
+                    .field("partition", partition)
+                    .finish()
+            }
+            Self::Close { exchange } => f.debug_struct("Close").field("exchange", exchange).finish(),
+        }
+    }
 }
 
 /// How an exchange ended. Whether its request had begun to leave is told before, by

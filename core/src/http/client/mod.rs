@@ -21,6 +21,7 @@ mod tools;
 mod wire;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use core::fmt;
 
 use crate::client::{
     Config, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session, Start,
@@ -49,7 +50,8 @@ use wire::Wire;
 /// events. A runtime carries out its [`Effect`]s, and tells of each exchange: [`handle_sent`](Self::handle_sent), one
 /// [`handle_head`](Self::handle_head), bodies, and one [`handle_end`](Self::handle_end), at any point. What comes in
 /// another order, twice or for an unknown exchange is harmless.
-#[derive(Debug)]
+///
+/// `Debug` shows how much there is, and nothing of it: what is under way holds credentials, the session's id and content.
 pub struct Client {
     session: Session,
     target: Target,
@@ -69,6 +71,18 @@ pub struct Client {
     reading: usize,
     /// When to stop waiting for what leaves last, once the session is over.
     flush_until: Option<Instant>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("url", &self.target.url)
+            .field("revision", &self.session.revision())
+            .field("kind", &self.kind())
+            .field("exchanges", &self.wires.len())
+            .field("calls", &self.calls.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
