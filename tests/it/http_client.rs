@@ -101,8 +101,10 @@ fn an_older_session_is_named_in_every_request() {
         assert_eq!(sent.field("mcp-protocol-version"), Some("2025-06-18"));
     }
     assert_eq!(rig.closed(), None, "the last word is waited for");
+    assert!(rig.client.wants_input(), "and the answer to it is read");
     rig.answer(&delete, 405, &[], b"");
     assert_eq!(rig.closed(), Some(&CloseReason::Local));
+    assert!(!rig.client.wants_input());
 }
 
 #[test]

@@ -327,10 +327,15 @@ impl Client {
         self.session.poll_event()
     }
 
-    /// Whether bodies should be read. False is back-pressure: events wait to be taken.
+    /// Whether bodies should be read. False is back-pressure: events wait to be taken. Once the session is over, what is
+    /// said to its last words is read still.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        self.session.wants_input()
+        if self.session.close_reason().is_some() {
+            !self.wires.is_empty()
+        } else {
+            self.session.wants_input()
+        }
     }
 
     /// Bytes that are held: answers that are being read, messages that may have to be sent again, what waiting events
