@@ -9,18 +9,20 @@ pub(crate) use crate::mcp::mirror::is_token;
 /// without white space at their ends.
 ///
 /// Source: RFC 9110, section 5.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Fields {
-    /// All names and values, one behind the other.
+    /// All names and values, and of a head that was read what stood between them.
     text: Vec<u8>,
-    ends: Vec<Ends>,
+    spans: Vec<Span>,
 }
 
-/// Where a field ends in the text; it begins where the one before it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ends {
+/// Where a field stands in the text.
+#[derive(Clone, Copy)]
+struct Span {
     name: u32,
+    name_end: u32,
     value: u32,
+    value_end: u32,
 }
 
 /// Why a field cannot be sent.
@@ -62,12 +64,12 @@ impl Fields {
     /// No fields.
     #[must_use]
     pub const fn new() -> Self {
-        Self { text: Vec::new(), ends: Vec::new() }
+        Self { text: Vec::new(), spans: Vec::new() }
     }
 
-    /// No fields yet, with room for so many.
-    pub(crate) fn with_capacity(fields: usize, bytes: usize) -> Self {
-        Self { text: Vec::with_capacity(bytes), ends: Vec::with_capacity(fields) }
+    /// No fields yet of a head that was read, with room for so many. See [`push_part`](Self::push_part).
+    pub(crate) fn of(head: &[u8], fields: usize) -> Self {
+        Self { text: head.to_vec(), spans: Vec::with_capacity(fields) }
     }
 
     /// Adds one at the end. White space around the value goes.
@@ -81,20 +83,36 @@ impl Fields {
         if value.iter().any(|byte| is_control(*byte)) {
             return Err(FieldFault::Value);
         }
-        self.push_checked(name.as_bytes(), trimmed(value));
+        let value = trimmed(value);
+        let name_start = self.text.len();
+        self.text.extend_from_slice(name.as_bytes());
+        let value_start = self.text.len();
+        self.text.extend_from_slice(value);
+        self.push_span((name_start, name.len()), (value_start, value.len()));
         Ok(())
     }
 
-    /// Adds one that was checked: a token, and a value without control characters and white space at its ends.
-    pub(crate) fn push_checked(&mut self, name: &[u8], value: &[u8]) {
-        let start = self.text.len();
-        let name_end = u32::try_from(start.saturating_add(name.len()));
-        let value_end = u32::try_from(start.saturating_add(name.len()).saturating_add(value.len()));
-        // Four gigabytes of fields: no peer takes them.
-        let (Ok(name_end), Ok(value_end)) = (name_end, value_end) else { return };
-        self.text.extend_from_slice(name);
-        self.text.extend_from_slice(value);
-        self.ends.push(Ends { name: name_end, value: value_end });
+    /// Adds one that was checked and stands in `head`, of which these fields are.
+    pub(crate) fn push_part(&mut self, head: &[u8], name: &[u8], value: &[u8]) {
+        let place = |part: &[u8]| part.as_ptr().addr().wrapping_sub(head.as_ptr().addr());
+        // Nothing may stand anywhere.
+        let value_start = if value.is_empty() { place(name) } else { place(value) };
+        self.push_span((place(name), name.len()), (value_start, value.len()));
+    }
+
+    /// Adds the one whose name and value begin there and are so long.
+    fn push_span(&mut self, name: (usize, usize), value: (usize, usize)) {
+        let place = |at: usize| u32::try_from(at).ok();
+        let span = || {
+            Some(Span {
+                name: place(name.0)?,
+                name_end: place(name.0.checked_add(name.1)?)?,
+                value: place(value.0)?,
+                value_end: place(value.0.checked_add(value.1)?)?,
+            })
+        };
+        // None: four gigabytes of fields, which no peer takes.
+        self.spans.extend(span());
     }
 
     /// Adds one whose name and value are known to be fine; left out if they are not.
@@ -135,34 +153,35 @@ impl Fields {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.spans.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.spans.is_empty()
     }
 
     /// Bytes of memory held, spare room included.
     pub(crate) fn retained_bytes(&self) -> usize {
-        self.text.capacity() + self.ends.capacity() * size_of::<Ends>()
+        self.text.capacity() + self.spans.capacity() * size_of::<Span>()
     }
 
     /// Names and values as bytes: looking for one costs no check of all names.
     pub(crate) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut start = 0;
-        self.ends.iter().map(move |ends| {
-            let (name, value) = (ends.name as usize, ends.value as usize);
-            let field = (
-                self.text.get(start..name).unwrap_or_default(),
-                self.text.get(name..value).unwrap_or_default(),
-            );
-            start = value;
-            field
-        })
+        let part = |from: u32, to: u32| self.text.get(from as usize..to as usize).unwrap_or_default();
+        self.spans.iter().map(move |span| (part(span.name, span.name_end), part(span.value, span.value_end)))
     }
 }
+
+/// The same names and values in the same order.
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw().eq(other.raw())
+    }
+}
+
+impl Eq for Fields {}
 
 /// Whether a byte may not stand in a value.
 pub(crate) const fn is_control(byte: u8) -> bool {

@@ -72,7 +72,7 @@ impl Limits {
         // A buffer that grows is there twice for a moment.
         let input = self.max_head_bytes.saturating_add(MAX_READ_BYTES).saturating_mul(2);
         // A head leaves as a copy; a list of fields that were not full has room for as many again.
-        let head = self.max_head_bytes.saturating_mul(2).saturating_add(parse::MAX_FIELDS * 8);
+        let head = self.max_head_bytes.saturating_mul(2).saturating_add(parse::MAX_FIELDS * 16);
         // A piece keeps up to twice its length alive; the places of a queue may double and move.
         let events =
             self.max_queued_event_bytes.saturating_add(MAX_READ_BYTES.saturating_mul(2)).saturating_mul(3);

@@ -129,7 +129,7 @@ pub(super) fn request(head: &[u8], limits: &Limits) -> Result<Request, Refusal> 
     let (Some(verb), Some(path), Some(minor)) = (read.method, read.path, read.version) else {
         return Err(Fault::Head("the first line is cut").into());
     };
-    let found = Found::read(read.headers, head.len())?;
+    let found = Found::read(read.headers, head)?;
     let old = minor == 0;
     let mut hosts = found.fields.all("host");
     let host = hosts.next();
@@ -171,7 +171,7 @@ pub(super) fn answer(head: &[u8], asked: Asked, limits: &Limits) -> Result<Answe
     if status < 100 {
         return Err(Fault::Head("the status is below 100"));
     }
-    let found = Found::read(read.headers, head.len()).map_err(|refusal| refusal.fault)?;
+    let found = Found::read(read.headers, head).map_err(|refusal| refusal.fault)?;
     let old = minor == 0;
     let bodiless = asked == Asked::Head || matches!(status, 100..=199 | 204 | 304);
     let body = match (found.chunked, found.length) {
@@ -199,9 +199,9 @@ struct Found {
 }
 
 impl Found {
-    fn read(raw: &[httparse::Header<'_>], bytes: usize) -> Result<Self, Refusal> {
+    fn read(raw: &[httparse::Header<'_>], head: &[u8]) -> Result<Self, Refusal> {
         let mut found = Self {
-            fields: Fields::with_capacity(raw.len(), bytes),
+            fields: Fields::of(head, raw.len()),
             length: None,
             chunked: false,
             close: false,
@@ -211,7 +211,7 @@ impl Found {
         for field in raw {
             let value = trimmed(field.value);
             found.note(field.name, value)?;
-            found.fields.push_checked(field.name.as_bytes(), value);
+            found.fields.push_part(head, field.name.as_bytes(), value);
         }
         if found.chunked && found.length.is_some() {
             return Err(Fault::Framing("it has a length and comes in chunks").into());
