@@ -90,6 +90,7 @@ fn an_older_session_is_named_in_every_request() {
     rig.handshake("2025-06-18", Some("s-1"));
     let get = rig.take();
     assert_eq!((get.head.verb.as_str(), get.field("accept")), ("GET", Some("text/event-stream")));
+    rig.head(&get, 200, &[SSE]);
     rig.request(Method::ToolsList, json!({}));
     let list = rig.take();
     assert_eq!(list.field("mcp-method"), None);
@@ -127,7 +128,9 @@ fn b_65_notification_answered_200_null() {
             rig.reply(&initialize, initialize_result("2025-11-25"));
             let initialized = rig.take();
             rig.answer_in(&initialized, 200, &[JSON], pieces);
-            assert_eq!(rig.take().head.verb.as_str(), "GET");
+            let get = rig.take();
+            assert_eq!(get.head.verb.as_str(), "GET");
+            rig.answer(&get, 405, &[], b"");
             assert_eq!(rig.violations().len(), usize::from(body.len() > 4), "{:?}", rig.violations());
             let list = rig.request(Method::ToolsList, json!({}));
             let sent = rig.take();

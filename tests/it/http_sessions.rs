@@ -293,11 +293,50 @@ fn requests_wait_until_the_handshake_was_taken() {
     rig.cancel(gone);
     rig.quiet();
     rig.answer(&initialized, 202, &[], b"");
+    assert_eq!(rig.take().head.verb.as_str(), "GET");
+    rig.quiet();
+    rig.wait(SECOND);
     let sent = rig.take();
     rig.reply(&sent, json!({"tools": []}));
     rig.result(list);
-    assert_eq!(rig.take().head.verb.as_str(), "GET");
     rig.quiet();
+}
+
+#[test]
+fn requests_wait_for_the_stream_that_the_server_asks_on() {
+    // Begun, refused, broken off before its head, never answered.
+    let outcomes: [fn(&mut Rig, &Sent); 4] = [
+        |rig, get| rig.head(get, 200, &[SSE]),
+        |rig, get| rig.head(get, 405, &[]),
+        |rig, get| rig.end(get, End::Broken),
+        |rig, _| {
+            rig.wait(SECOND / 5);
+            rig.quiet();
+            rig.wait(SECOND / 20);
+        },
+    ];
+    for outcome in outcomes {
+        let mut rig = Rig::remembering(Verdict::Legacy);
+        rig.handshake("2025-11-25", Some("s"));
+        let call = rig.call("x", json!({}));
+        let get = rig.take();
+        assert_eq!(get.head.verb.as_str(), "GET");
+        rig.quiet();
+        outcome(&mut rig, &get);
+        let sent = rig.take();
+        rig.reply(&sent, json!({"content": []}));
+        rig.result(call);
+        // Once is enough.
+        rig.call("x", json!({}));
+        assert_eq!(rig.take().method(), "tools/call");
+    }
+    // Of a session that is over nobody waits for anything.
+    let mut rig = Rig::remembering(Verdict::Legacy);
+    rig.handshake("2025-11-25", None);
+    let call = rig.call("x", json!({}));
+    rig.close();
+    assert!(rig.outcome(call).is_some());
+    assert_eq!(rig.closed(), Some(&CloseReason::Local));
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Client {
                 if method == Some(Method::Initialize) && !self.is_old() {
                     self.read_session_id(&head.fields);
                 } else if method == Some(Method::Initialized) {
-                    self.initialized(handle);
+                    self.initialized(handle, now);
                 } else if !none {
                     self.prove_session(session);
                 }
@@ -327,7 +327,7 @@ impl Client {
             if let Some(status) = status {
                 self.session.tell(Violation::NotTaken { method: method.map(Method::bounded), status });
             }
-            return self.initialized(handle);
+            return self.initialized(handle, now);
         }
         if end == ExchangeEnd::Finished
             && self.session.awaits(handle)

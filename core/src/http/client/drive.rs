@@ -297,6 +297,7 @@ impl Client {
         self.close_drained(now);
         self.resume_due(now);
         self.push_due(now);
+        self.listening_due(now);
         if self.flush_until.is_some_and(|until| until <= now) {
             self.close_all(|_| true);
         }
@@ -310,7 +311,10 @@ impl Client {
         let flush = self.flush_until.filter(|_| !self.wires.is_empty());
         let drain = self.drains.first().map(|(at, _)| *at);
         let resume = self.resumes.first().map(|(at, _)| *at);
-        [drain, resume, self.legacy.push.at, self.session.poll_timeout()].into_iter().fold(flush, first)
+        let listening = self.listens_until();
+        [drain, resume, listening, self.legacy.push.at, self.session.poll_timeout()]
+            .into_iter()
+            .fold(flush, first)
     }
 
     /// What to do next.

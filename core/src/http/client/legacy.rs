@@ -1,16 +1,20 @@
 //! What the older revisions need: one session that the server may name, keep and forget.
 //!
 //! ```text
-//!            initialize        initialized
-//!  opening ────────────▶ gate ────────────▶ open ──404──▶ renewing (initialize, initialized) ──▶ open
-//!                         └ requests wait    └ GET stream          └ requests wait
+//!            initialize        initialized              head of the GET stream
+//!  opening ────────────▶ gate ────────────▶ listening ───────────────────────▶ open ──404──▶ renewing ──▶ gate
+//!                         └ requests wait    └ requests wait, not for long                     └ requests wait
 //! ```
+//!
+//! What a server asks while it works on a call may come on the GET stream, and many drop it if nobody listens there:
+//! so the stream is there before the first request is.
 //!
 //! Spec: MCP 2025-11-25 basic/transports, "Session Management".
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::error::{CloseReason, Violation};
 use crate::exchange::{ExchangeEnd, ExchangeHandle};
@@ -23,6 +27,9 @@ use crate::mcp::{Era, Method, Revision};
 use crate::time::Instant;
 
 use super::answer;
+
+/// How long the first request waits for the stream that the server pushes on.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What is known of the session.
 #[derive(Debug, Default)]
@@ -49,6 +56,9 @@ pub(super) enum Gate {
     Open,
     /// Not before this notification was taken: the end of a handshake.
     Initialized(ExchangeHandle),
+    /// Not before the stream that the server pushes on has begun, but no later than this: some servers begin it with
+    /// what they push.
+    Listening(Instant),
     /// Not before there is a new session.
     Renewing,
     /// Not before the oldest transport has named its other address.
@@ -61,7 +71,7 @@ impl Legacy {
         match self.gate {
             Gate::Open => false,
             Gate::Endpoint => true,
-            Gate::Initialized(_) | Gate::Renewing => {
+            Gate::Initialized(_) | Gate::Listening(_) | Gate::Renewing => {
                 !matches!(method, Some(Method::Initialize | Method::Initialized | Method::ServerDiscover))
             }
         }
@@ -72,6 +82,7 @@ impl Legacy {
     }
 
     pub(super) fn forget(&mut self) {
+        self.gate = Gate::Open;
         self.held.clear();
         self.again.clear();
         self.session_id = None;
@@ -116,9 +127,35 @@ impl Client {
     }
 
     /// The notification that ends the handshake was taken or not: either way the session goes on.
-    pub(super) fn initialized(&mut self, handle: ExchangeHandle) {
-        if self.legacy.gate == Gate::Initialized(handle) {
+    pub(super) fn initialized(&mut self, handle: ExchangeHandle, now: Instant) {
+        if self.legacy.gate != Gate::Initialized(handle) {
+            return;
+        }
+        if self.old.is_none() && self.legacy.revision.is_some() && self.open_push() {
+            self.legacy.gate = Gate::Listening(now.saturating_add(PATIENCE));
+        } else {
             self.open_gate();
+        }
+    }
+
+    /// The stream that the server pushes on has begun, or never will.
+    pub(super) fn listens(&mut self) {
+        if matches!(self.legacy.gate, Gate::Listening(_)) {
+            self.open_gate();
+        }
+    }
+
+    /// Requests wait for it no longer.
+    pub(super) fn listening_due(&mut self, now: Instant) {
+        if self.listens_until().is_some_and(|until| until <= now) {
+            self.open_gate();
+        }
+    }
+
+    pub(super) const fn listens_until(&self) -> Option<Instant> {
+        match self.legacy.gate {
+            Gate::Listening(until) => Some(until),
+            Gate::Open | Gate::Initialized(_) | Gate::Renewing | Gate::Endpoint => None,
         }
     }
 
@@ -134,9 +171,6 @@ impl Client {
             if self.calls.get(handle).is_some_and(|call| matches!(call.place, Place::Held)) {
                 self.go(handle);
             }
-        }
-        if self.old.is_none() && self.legacy.revision.is_some() {
-            self.open_push();
         }
     }
 

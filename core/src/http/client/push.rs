@@ -24,14 +24,16 @@ pub(super) struct Push {
 }
 
 impl Client {
-    pub(super) fn open_push(&mut self) {
+    /// Opens it. False: it is there, or the server has none.
+    pub(super) fn open_push(&mut self) -> bool {
         let push = &mut self.legacy.push;
         push.at = None;
         if push.refused || push.wire.is_some() {
-            return;
+            return false;
         }
         let wire = self.open(Role::Push, self.target.url.clone(), 0);
         self.legacy.push.wire = Some(wire);
+        true
     }
 
     /// The session that it belongs to is gone.
@@ -60,7 +62,8 @@ impl Client {
             && answer::coding(&head.fields).is_none();
         if fine {
             let reading = self.events();
-            return self.read_on(wire, reading);
+            self.read_on(wire, reading);
+            return self.listens();
         }
         self.pass_by(wire);
         // 501: the server knows that it never will.
@@ -78,6 +81,7 @@ impl Client {
             push.at = Some(push.cursor.next_at(now, most));
             push.cursor.failures = push.cursor.failures.saturating_add(1);
         }
+        self.listens();
     }
 
     pub(super) fn pushed(&mut self, data: Frame, now: Instant) {
