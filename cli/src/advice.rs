@@ -13,7 +13,7 @@ pub(crate) fn servers(common: &Common) -> String {
 }
 
 /// How a server was given on the command line.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Given {
     /// By its name in a file.
     Named(String),

@@ -4,7 +4,6 @@ use sanswire::error::CloseReason;
 use sanswire::exchange::{Challenge, HttpRefusal};
 use sanswire::jsonrpc::ObjectWriter;
 
-use crate::advice::Given;
 use crate::config::host;
 use crate::failure::{Failure, status};
 use crate::mask::Mask;
@@ -104,8 +103,9 @@ pub(crate) fn challenged(what: &str, challenge: &Challenge) -> Failure {
     failure
 }
 
-/// What to do where a server does not let us in. `shown`: it was shown a credential.
-pub(crate) fn advise(failure: Failure, shown: bool, given: &Given) -> Failure {
+/// What to do where a server does not let us in. `shown`: it was shown a credential; `place`: where a variable that holds
+/// one is named.
+pub(crate) fn advise(failure: Failure, shown: bool, place: &str) -> Failure {
     let Some(answer) = &failure.answer else { return failure };
     if failure.code != "authorization" {
         return failure;
@@ -120,11 +120,7 @@ pub(crate) fn advise(failure: Failure, shown: bool, given: &Given) -> Failure {
             "the token that was sent has expired, belongs to another server, or may not do this: use another one".into()
         }
         (_, None, false) => format!(
-            "put a token for it into a variable, and name that with {}; logging in is not there yet",
-            match given {
-                Given::Named(_) => "\"bearer_env\": \"NAME\" in its entry",
-                Given::Itself(_) => "--bearer-env NAME",
-            }
+            "put a token for it into a variable, and name that with {place}; logging in is not there yet"
         ),
     };
     failure.hint(hint)
@@ -197,7 +193,7 @@ mod tests {
             (403, None, "forbids it (HTTP 403)", true, "use another one"),
             (401, Some("Basic realm=\"x\""), "it guards x", false, "'Authorization: Basic ${NAME}'"),
         ] {
-            let failure = advise(of(status, field), shown, &Given::Itself(Box::default()));
+            let failure = advise(of(status, field), shown, "--bearer-env NAME");
             assert!(
                 failure.message.starts_with("x/t: ") && failure.message.contains(says),
                 "{}",

@@ -25,6 +25,8 @@ pub(crate) struct Server {
     pub(crate) means: Means,
     /// For hints.
     pub(crate) given: Given,
+    /// Whether what is said of it is ours to change: not in another program's file.
+    pub(crate) own: bool,
     /// The longest that starting it may take.
     pub(crate) connect_timeout: Option<Duration>,
     /// The longest that one request may take.
@@ -104,6 +106,7 @@ impl Server {
             name: entry.name.clone(),
             means,
             given,
+            own: entry.origin.is_own(),
             connect_timeout: said.or(access.connect_timeout).or(access.timeout),
             timeout: said.or(access.timeout),
             // What the command line says holds for all of them.

@@ -241,16 +241,24 @@ fn wants_to_ask(error: &ErrorObject) -> bool {
 pub(crate) struct Access {
     /// Whether it is told.
     shown: bool,
-    given: Given,
+    /// Where a token for it is named.
+    place: &'static str,
 }
 
 impl Access {
     pub(crate) fn of(server: &Server) -> Self {
-        Self { shown: server.shows_itself(), given: server.given.clone() }
+        let place = match &server.given {
+            Given::Itself(_) => "--bearer-env NAME",
+            Given::Named(_) if server.own => "\"bearer_env\": \"NAME\" in its entry",
+            Given::Named(_) => {
+                "\"bearer_env\": \"NAME\" in a file of yours, where sanswire import puts the server"
+            }
+        };
+        Self { shown: server.shows_itself(), place }
     }
 
     fn advise(&self, failure: Failure) -> Failure {
-        refusal::advise(failure, self.shown, &self.given)
+        refusal::advise(failure, self.shown, self.place)
     }
 
     /// Why a server could not be connected to, with nothing secret in it.

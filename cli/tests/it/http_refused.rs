@@ -67,6 +67,10 @@ fn a_challenge_is_status_3_with_what_it_means_and_what_to_do() {
                 && ran.stderr.contains(if hint.starts_with("--") { "\"bearer_env\"" } else { hint }),
             "{ran:?}"
         );
+        home.write(".cursor/mcp.json", &json!({"mcpServers": {"c": {"url": web.url()}}}).to_string());
+        let ran = home.run(&["call", "--yes", "c/t"]);
+        let hint = if hint.starts_with("--") { "sanswire import puts" } else { hint };
+        assert!(ran.status == 3 && ran.stderr.contains(hint), "{ran:?}");
         for verb in [&["doctor", "w"][..], &["servers", "--check", "w"], &["resources", "w"]] {
             let ran = home.run(verb);
             assert_eq!(ran.status, 3, "{verb:?}: {ran:?}");
