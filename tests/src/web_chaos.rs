@@ -362,6 +362,17 @@ impl World {
     }
 }
 
+/// Takes a seed from the first bytes of `data` for clients that behave, more or less, and the rest as calls in no order.
+///
+/// # Panics
+/// If a rule is broken.
+pub fn check_http_endpoint(data: &[u8]) {
+    let (seed, rest) = data.split_at(data.len().min(8));
+    let seed = seed.iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte));
+    run(&mut Rng::new(seed), 40);
+    junk(rest);
+}
+
 /// An endpoint takes these bytes as heads, bodies and more, in whatever order they say, without a runtime's care for
 /// order, and goes on.
 ///

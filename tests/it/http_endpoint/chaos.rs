@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sanswire_tests::seed::{Rng, each_seed};
-use sanswire_tests::web_chaos::{junk, run};
+use sanswire_tests::web_chaos::{check_http_endpoint, junk, run};
 
 #[test]
 fn every_exchange_is_answered_once_and_every_bound_holds() {
@@ -18,6 +18,16 @@ fn the_same_calls_have_the_same_answers_to_the_byte() {
         (0..5).map(said).collect::<Vec<_>>()
     };
     assert_eq!(all(), all());
+}
+
+#[test]
+fn what_fuzzing_begins_with() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/http_endpoint");
+    let seeds: Vec<_> = std::fs::read_dir(folder).unwrap().map(|seed| seed.unwrap().path()).collect();
+    assert!(!seeds.is_empty());
+    for seed in seeds {
+        check_http_endpoint(&std::fs::read(seed).unwrap());
+    }
 }
 
 proptest! {

@@ -37,8 +37,8 @@ impl Endpoint {
         if self.exchanges.contains_key(&n) {
             return;
         }
-        let principal = match self.welcome(&head, length) {
-            Ok(principal) => principal,
+        let (principal, accepts) = match self.welcome(&head, length) {
+            Ok(welcome) => welcome,
             Err(refused) => return self.refuse_head(n, &head, refused),
         };
         match head.verb {
@@ -47,7 +47,6 @@ impl Endpoint {
             Verb::Post | Verb::Other(_) => {
                 let head_bytes = head.fields.iter().map(|(name, value)| name.len() + value.len()).sum();
                 self.reading += head_bytes;
-                let accepts = Accepts::of(&head.fields);
                 let length = length.and_then(|length| usize::try_from(length).ok());
                 let asked = Box::new(Asked { head, body: Incoming::default(), length, head_bytes });
                 self.exchanges.insert(
@@ -81,7 +80,7 @@ impl Endpoint {
         self.refuse(n, refused, bodiless);
     }
 
-    fn welcome(&self, head: &RequestHead, length: Option<u64>) -> Result<Principal, Refused> {
+    fn welcome(&self, head: &RequestHead, length: Option<u64>) -> Result<(Principal, Accepts), Refused> {
         let (fields, config) = (&head.fields, &self.config);
         let (authority, path) = split(&head.target);
         match Once::of(fields, "Host") {
@@ -132,7 +131,7 @@ impl Endpoint {
         if self.exchanges.len() + self.away >= config.max_exchanges || self.is_full_of_answers() {
             return Err(Refused::new(503, "too many requests are open"));
         }
-        Ok(principal)
+        Ok((principal, accepts))
     }
 
     /// GET and DELETE are for sessions.

@@ -29,9 +29,10 @@ impl<'a> Once<'a> {
     pub(super) fn of(fields: &'a Fields, name: &str) -> Self {
         let mut all = fields.all(name);
         let Some(value) = all.next() else { return Self::Absent };
+        let alone = value.is_ascii() && all.next().is_none();
         match core::str::from_utf8(value) {
-            Ok(text) if text.is_ascii() && all.next().is_none() => Self::Value(text),
-            _ => Self::Bad,
+            Ok(text) if alone => Self::Value(text),
+            Ok(_) | Err(_) => Self::Bad,
         }
     }
 }
