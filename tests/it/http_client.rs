@@ -538,6 +538,35 @@ fn the_era_is_what_the_answer_to_the_probe_says() {
 }
 
 #[test]
+fn a_probe_is_waited_for_alone_and_within_the_connect_limit() {
+    let mut rig = Rig::unknown();
+    let probe = rig.take();
+    rig.wait(Duration::from_millis(14_999));
+    assert_eq!(rig.closed(), None);
+    rig.quiet();
+    rig.wait(Duration::from_millis(1));
+    let waiting_for = Method::ServerDiscover;
+    assert_eq!(rig.closed(), Some(&CloseReason::ConnectTimeout { waiting_for, limit_ms: 15_000 }));
+    assert_eq!(rig.closed, [probe.exchange]);
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_no_old_one() {
+    // P-064
+    let mut rig = Rig::unknown();
+    let probe = rig.queued().unwrap();
+    rig.end(&probe, End::Unreachable);
+    assert_eq!(rig.closed(), Some(&CloseReason::Unreachable));
+    rig.quiet();
+    // One that breaks off may be: it is asked to shake hands once.
+    let mut rig = Rig::unknown();
+    let probe = rig.take();
+    rig.end(&probe, End::Broken);
+    rig.handshake("2025-11-25", None);
+    assert!(rig.events.iter().any(|event| matches!(event, Event::Ready(_))));
+}
+
+#[test]
 fn an_answer_that_says_nothing_is_told_if_the_handshake_fails_too() {
     let mut rig = Rig::unknown();
     let probe = rig.take();
