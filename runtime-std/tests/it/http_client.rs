@@ -460,7 +460,7 @@ fn keep_alive_is_taken_at_its_word() {
     let client = connect(&peer);
     assert_eq!(tool(&client, "any", "{}"), "hello");
     // We close it, and before that second is over if the machine lets us: not the server, which keeps it for ever.
-    eventually("its end", || peer.ended() == 1);
+    within(LONG / 2, || eventually("its end", || peer.ended() == 1));
     assert_eq!(tool(&client, "any", "{}"), "hello");
     assert_eq!(peer.connections(), 2);
 }
