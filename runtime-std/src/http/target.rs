@@ -21,7 +21,7 @@ pub struct HttpTarget {
     /// Connect to addresses of the public network only, redirect hops included, and by no proxy, which would look them
     /// up itself: for servers whose address came from strangers. Off by default.
     pub public_only: bool,
-    /// Connections that may be open at once, streams included.
+    /// Connections that may be open at once, streams included; two more for what others may wait for.
     pub max_connections: usize,
 }
 

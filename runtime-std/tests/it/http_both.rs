@@ -17,6 +17,7 @@ trials!(
     many_threads_share_a_client_over_http,
     progress_is_told_before_the_answer,
     questions_of_the_server_are_answered,
+    an_answer_gets_a_connection_though_calls_have_them_all,
     changes_are_told_while_nobody_calls,
     a_cancelled_call_ends_in_the_server,
     a_server_that_went_and_came_back_is_called_again,
@@ -139,6 +140,24 @@ fn questions_of_the_server_are_answered() {
             assert!(answered.contains("decline"), "{answered}");
         }
     }
+    site.stop();
+}
+
+fn an_answer_gets_a_connection_though_calls_have_them_all() {
+    let site = Site::start(&[]);
+    let mut target = target(&site);
+    // One for the stream of the session, one for the call that asks.
+    target.max_connections = 2;
+    let mut options = of(Era::Legacy);
+    options.responder = Some(std::sync::Arc::new(Declines));
+    options.config.capabilities.elicitation_form = true;
+    let client = Client::connect_http(&target, options).unwrap();
+    let asks = || client.start_tool("ask", None, &no_options()).unwrap();
+    for call in [asks(), asks(), asks()] {
+        let answered = text_of(call.wait());
+        assert!(answered.contains("decline"), "{answered}");
+    }
+    drop(client);
     site.stop();
 }
 

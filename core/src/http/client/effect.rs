@@ -24,6 +24,9 @@ pub enum Effect {
         body: Bytes,
         /// Whose credential it carries: connections are not shared across partitions.
         partition: Partition,
+        /// Whether others may wait for it: an answer to the server, or a word that something is over. Where connections
+        /// are bounded it must not wait for one behind what may wait for it.
+        urgent: bool,
     },
     /// Nothing more is wanted of this exchange: close its connection, or do not send it. Nothing more is told of it.
     Close {
@@ -35,7 +38,7 @@ pub enum Effect {
 impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open { exchange, to, head, body, partition } => {
+            Self::Open { exchange, to, head, body, partition, urgent } => {
                 let path = head.target.split('?').next().unwrap_or_default();
                 f.debug_struct("Open")
                     .field("exchange", exchange)
@@ -45,6 +48,7 @@ impl fmt::Debug for Effect {
                     .field("fields", &head.fields)
                     .field("body", &body.len())
                     .field("partition", partition)
+                    .field("urgent", urgent)
                     .finish()
             }
             Self::Close { exchange } => f.debug_struct("Close").field("exchange", exchange).finish(),

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 
-use crate::exchange::{Challenge, Exchange, ExchangeHandle, Partition};
+use crate::exchange::{Challenge, Exchange, ExchangeHandle, Partition, ReplyForm};
 use crate::frame::SseDecoder;
 use crate::http::client::body::Content;
 use crate::http::client::{Client, Effect};
@@ -96,9 +96,16 @@ impl Client {
         let head = RequestHead { verb, target: url.target().into(), fields };
         let to = url.authority().clone();
         let session = carries.then_some(self.legacy.generation);
+        let urgent = match role {
+            Role::Call(call) => {
+                self.calls.get(call).is_some_and(|call| call.exchange.reply == ReplyForm::None)
+            }
+            Role::Delete => true,
+            Role::Resume(_) | Role::Tools(_) | Role::Push | Role::Old | Role::Done => false,
+        };
         let wire = Wire { role, url, hops, sent: false, session, reading: Reading::Head };
         self.wires.insert(handle, wire);
-        self.effects.push_back(Effect::Open { exchange: handle, to, head, body, partition });
+        self.effects.push_back(Effect::Open { exchange: handle, to, head, body, partition, urgent });
         handle
     }
 

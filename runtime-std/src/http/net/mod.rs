@@ -120,8 +120,11 @@ impl Net {
     fn take_effects(&mut self) {
         while let Some(effect) = self.client.poll_effect() {
             match effect {
-                Effect::Open { exchange, to, head, body, partition } if !self.over => {
-                    self.waiting.push_back(Order { exchange, to, partition, head, body });
+                Effect::Open { exchange, to, head, body, partition, urgent } if !self.over => {
+                    let order = Order { exchange, to, partition, head, body, urgent };
+                    let behind = self.waiting.iter().take_while(|order| order.urgent).count();
+                    let place = if urgent { behind } else { self.waiting.len() };
+                    self.waiting.insert(place, order);
                 }
                 Effect::Close { exchange } => self.drop_exchange(exchange),
                 _ => {}

@@ -20,6 +20,9 @@ use crate::shared::Shared;
 /// read. Nobody may have polled it meanwhile. Calls that follow on each other's heels are spared the look.
 const LOOK_AFTER: Duration = Duration::from_micros(50);
 
+/// Connections beyond the bound, for what calls on all of the others may wait for.
+const RESERVE: usize = 2;
+
 /// A request that has no connection yet.
 pub(super) struct Order {
     pub(super) exchange: HttpHandle,
@@ -27,6 +30,8 @@ pub(super) struct Order {
     pub(super) partition: Partition,
     pub(super) head: RequestHead,
     pub(super) body: Bytes,
+    /// Others may wait for it.
+    pub(super) urgent: bool,
 }
 
 impl Order {
@@ -49,11 +54,11 @@ impl Net {
                 continue;
             }
             let Some(order) = self.waiting.get(next) else { return began };
-            let (to, partition) = (order.to.clone(), order.partition);
+            let (to, partition, urgent) = (order.to.clone(), order.partition, order.urgent);
             let ahead = self.waiting.iter().take(next + 1).filter(|it| it.goes_over(&to, partition)).count();
             let dials = self.dials.iter().filter(|dial| dial.is_to(&to, partition)).count();
             if dials < ahead {
-                if !self.make_room() {
+                if !self.make_room(urgent) {
                     return began;
                 }
                 if !self.dial(shared, to, partition, now) {
@@ -84,8 +89,9 @@ impl Net {
     }
 
     /// Whether another connection may be made. One to somebody else that carries nothing may have to go for it.
-    fn make_room(&mut self) -> bool {
-        if self.lines.len() + self.dials.len() < self.most {
+    fn make_room(&mut self, urgent: bool) -> bool {
+        let most = self.most + if urgent { RESERVE } else { 0 };
+        if self.lines.len() + self.dials.len() < most {
             return true;
         }
         if self.idle.is_empty() {
