@@ -253,6 +253,28 @@ fn a_body_is_bounded_whatever_its_head_says() {
 }
 
 #[test]
+fn heads_whose_bodies_do_not_come_are_bounded_all_together() {
+    // H-193
+    let mut all = config();
+    all.server.limits.max_message_bytes = 4096;
+    all.max_body_bytes = 10_000;
+    let mut web = Web::new(all);
+    let pad = "x".repeat(3000);
+    let mut fields = modern_fields(&discover());
+    fields.push(("X-Pad", pad));
+    let waiting: Vec<u64> =
+        (0..5).map(|_| web.head(head("POST", "/mcp", &refs(&fields)), Some(100))).collect();
+    assert!(web.answers[&waiting[0]].wants_body && web.answers[&waiting[4]].status() == 503);
+    assert!(web.endpoint.retained_bytes() <= 10_000);
+    for n in waiting {
+        web.leave(n);
+    }
+    assert_eq!(web.endpoint.retained_bytes(), 0);
+    let n = web.send(head("POST", "/mcp", &refs(&fields)), discover().to_string().as_bytes());
+    assert_eq!(web.answers[&n].status(), 200, "there is room again");
+}
+
+#[test]
 fn other_methods_are_refused_and_the_ones_that_are_not_are_named() {
     // P-184 P-190 H-192
     let mut web = Web::new(config());

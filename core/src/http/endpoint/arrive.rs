@@ -45,7 +45,7 @@ impl Endpoint {
             Verb::Get => self.get(n, &head, principal, now),
             Verb::Delete => self.delete(n, &head, &principal, now),
             Verb::Post | Verb::Other(_) => {
-                let head_bytes = head.fields.iter().map(|(name, value)| name.len() + value.len()).sum();
+                let head_bytes = bytes_of(&head);
                 self.reading += head_bytes;
                 let length = length.and_then(|length| usize::try_from(length).ok());
                 let asked = Box::new(Asked { head, body: Incoming::default(), length, head_bytes });
@@ -131,6 +131,10 @@ impl Endpoint {
         if self.exchanges.len() + self.away >= config.max_exchanges || self.is_full_of_answers() {
             return Err(Refused::new(503, "too many requests are open"));
         }
+        // A head is kept until its body is whole, which its client may never let it be.
+        if head.verb == Verb::Post && self.reading + bytes_of(head) > config.max_body_bytes {
+            return Err(Refused::new(503, "too many bodies are being read"));
+        }
         Ok((principal, accepts))
     }
 
@@ -207,6 +211,11 @@ impl Endpoint {
             self.post(n, *asked, now);
         }
     }
+}
+
+/// Bytes of memory that a head holds.
+fn bytes_of(head: &RequestHead) -> usize {
+    head.target.len() + head.fields.retained_bytes()
 }
 
 /// The authority of a target, if it has one, and its path.

@@ -144,7 +144,7 @@ impl Streams {
                 self.bytes -= message.len() + OVERHEAD;
             }
             if log.events.is_empty() && log.over.is_some() && log.carrier.is_none() {
-                self.logs.remove(&stream);
+                self.forget(stream);
             }
         }
         if self.order.len() > 64 + 2 * self.kept {
@@ -291,4 +291,21 @@ pub(super) fn read_id(text: &str) -> Option<(u64, u64)> {
     let (stream, place) = text.split_once('-')?;
     let number = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
     Some((number(stream)?, number(place)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_stream_that_was_left_and_pushed_out_nothing_stays() {
+        let now = Instant::from_micros(0);
+        let mut streams = Streams::new(1000);
+        for carrier in 0..10 {
+            let stream = streams.open(None, carrier);
+            streams.append(stream, &Bytes::from_static(&[b'x'; 800]));
+            streams.leave(stream, now);
+        }
+        assert_eq!((streams.logs.len(), streams.pushes.len(), streams.kept), (1, 1, 1));
+    }
 }
