@@ -1,6 +1,7 @@
 //! Arguments of a call: `name=value`, typed as the tool's schema says; `name:=json`; `name=@file`;
 //! `name:=@file`; and all at once by `--args`.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,6 +11,10 @@ use sanswire::mcp::types::schema::{JsonTypes, property_types};
 
 use crate::failure::{Failure, status};
 use crate::json::{member, object, text};
+
+/// So many arguments of a tool are told of, at most: each is looked up in the whole schema, which may have a hundred
+/// thousand.
+pub(crate) const MOST_SHOWN: usize = 50;
 
 /// One `name=value`.
 #[derive(Debug, PartialEq)]
@@ -149,7 +154,7 @@ pub(crate) fn read_all(all: &str) -> Result<RawJson, Failure> {
     if value.view().kind() != Kind::Object {
         return Err(Failure::usage(format!("--args is {}, not an object", value.view().kind())));
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for (name, _) in value.view().members() {
         let name = name.decode();
         if seen.contains(&name) {
@@ -205,26 +210,46 @@ fn check_names(
             faults.push(match meant {
                 Some(meant) => failure.hint(format!("did you mean {meant}?")),
                 None if known.is_empty() => failure.hint("it takes none"),
-                None => failure.hint(format!("it takes {}", known.join(", "))),
+                None => {
+                    let shown = known.iter().take(MOST_SHOWN).cloned().collect();
+                    failure.hint(format!("it takes {}", listed(shown, known.len())))
+                }
             });
         } else if !known.is_empty() {
             let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
             warn(format!("{message}{meant}"));
         }
     }
+    let given: HashSet<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let missing: Vec<String> = member(schema, "required")
         .into_iter()
         .flat_map(JsonRef::elements)
         .filter_map(|name| Some(name.str()?.decode().into_owned()))
-        .filter(|name| !members.iter().any(|(given, _)| given == name))
-        .map(|name| match property_types(schema, &name) {
-            Some(types) if types != JsonTypes::ANY => format!("{name} ({types})"),
-            _ => name,
-        })
+        .filter(|name| !given.contains(name.as_str()))
         .collect();
-    if !missing.is_empty() {
-        faults.push(Failure::usage(format!("{what} needs {}", missing.join(", "))));
+    if missing.is_empty() {
+        return;
     }
+    let all = missing.len();
+    let typed = missing.into_iter().take(MOST_SHOWN).map(|name| match property_types(schema, &name) {
+        Some(types) if types != JsonTypes::ANY => format!("{name} ({types})"),
+        _ => name,
+    });
+    faults.push(Failure::usage(format!("{what} needs {}", listed(typed.collect(), all))));
+}
+
+/// What is shown of `all`, in a row.
+fn listed(mut shown: Vec<String>, all: usize) -> String {
+    if let Some(more) = all.checked_sub(shown.len()).filter(|more| *more > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(", ")
+}
+
+/// The names that a schema requires.
+pub(crate) fn required(schema: JsonRef<'_>) -> HashSet<String> {
+    let names = member(schema, "required").into_iter().flat_map(JsonRef::elements);
+    names.filter_map(|name| Some(name.str()?.decode().into_owned())).collect()
 }
 
 /// All that is wrong as one failure.
@@ -262,6 +287,7 @@ fn is_whole(value: JsonRef<'_>) -> bool {
 /// object.
 pub(crate) fn property_names(schema: JsonRef<'_>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     let parts = ["allOf", "anyOf", "oneOf"]
         .into_iter()
         .filter_map(|name| member(schema, name))
@@ -269,7 +295,7 @@ pub(crate) fn property_names(schema: JsonRef<'_>) -> Vec<String> {
     for part in std::iter::once(schema).chain(parts) {
         for (name, _) in member(part, "properties").into_iter().flat_map(JsonRef::members) {
             let name = name.decode().into_owned();
-            if !names.contains(&name) {
+            if seen.insert(name.clone()) {
                 names.push(name);
             }
         }
@@ -313,19 +339,16 @@ fn read(what: &str, from: std::io::Result<impl Read>) -> Result<String, Failure>
 /// A tool's arguments as a signature: `text: string, steps?: integer`.
 pub(crate) fn signature(schema: Option<JsonRef<'_>>) -> String {
     let Some(schema) = schema else { return String::new() };
-    let required: Vec<_> = member(schema, "required").into_iter().flat_map(JsonRef::elements).collect();
-    let mut shown = String::new();
-    for name in property_names(schema) {
-        let needed = required.iter().any(|needed| needed.str().is_some_and(|needed| needed.eq_str(&name)));
+    let required = required(schema);
+    let names = property_names(schema);
+    let all = names.len();
+    let shown = names.into_iter().take(MOST_SHOWN).map(|name| {
         let types = property_types(schema, &name).unwrap_or(JsonTypes::ANY);
         let kind = if types == JsonTypes::ANY { "any".into() } else { types.to_string() };
         let kind = choices(schema, &name).or_else(|| elements(schema, &name)).unwrap_or(kind);
-        if !shown.is_empty() {
-            shown.push_str(", ");
-        }
-        shown.push_str(&format!("{name}{}: {kind}", if needed { "" } else { "?" }));
-    }
-    shown
+        format!("{name}{}: {kind}", if required.contains(&name) { "" } else { "?" })
+    });
+    listed(shown.collect(), all)
 }
 
 /// A few given values, instead of their type.

@@ -110,6 +110,23 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn of_thousands_of_arguments_some_are_told() {
+    let many = |one: &dyn Fn(usize) -> String| (0..2_000).map(one).collect::<Vec<_>>().join(",");
+    let properties = many(&|n| format!(r#""a{n}":{{"type":"number"}}"#));
+    let required = many(&|n| format!(r#""a{n}""#));
+    let schema = format!(
+        r#"{{"type":"object","properties":{{{properties}}},"required":[{required}],"additionalProperties":false}}"#
+    );
+    let failure = build_with(&["b=1"], None, &schema).unwrap_err();
+    assert!(failure.message.contains("s/t needs a0 (number), a1 (number), "), "{}", failure.message.len());
+    assert!(failure.message.ends_with(", a49 (number), and 1950 more"), "{}", failure.message.len());
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.ends_with(", a49, and 1950 more")));
+    let schema = RawJson::parse_str(&schema).unwrap();
+    let shown = signature(Some(schema.view()));
+    assert!(shown.starts_with("a0: number, ") && shown.ends_with(", a49: number, and 1950 more"), "{shown}");
+}
+
+#[test]
 fn a_signature_is_short() {
     let schema = RawJson::parse_str(
         r#"{"properties":{"a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"enum":["x",1]},"d":{},"e":{"type":"array","items":{"type":"string"}}},"required":["a"]}"#,

@@ -5,7 +5,7 @@ use sanswire::mcp::types::tool::Tool;
 
 use super::tools::Tools;
 use crate::approvals::hints_said;
-use crate::arguments::{description, property_names, signature, suggestion};
+use crate::arguments::{MOST_SHOWN, description, property_names, required, signature, suggestion};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::pretty;
@@ -70,15 +70,15 @@ fn describe(tool: &Tool, named: &str) -> String {
         text.push_str(&format!("\n{}\n", escape::text(described.trim())));
     }
     if let Some(schema) = schema {
-        let required: Vec<_> =
-            schema.get("required").into_iter().flat_map(|names| names.elements()).collect();
+        let required = required(schema);
+        // The schema below has all of them.
         let rows: Vec<Vec<String>> = property_names(schema)
             .into_iter()
+            .take(MOST_SHOWN)
             .map(|name| {
                 let types = property_types(schema, &name).unwrap_or(JsonTypes::ANY);
                 let kind = if types == JsonTypes::ANY { "any".into() } else { types.to_string() };
-                let needed =
-                    required.iter().any(|needed| needed.str().is_some_and(|needed| needed.eq_str(&name)));
+                let needed = required.contains(&name);
                 let described = description(schema, &name).unwrap_or_default();
                 vec![name, kind, if needed { "required" } else { "" }.into(), described]
             })
