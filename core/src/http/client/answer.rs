@@ -79,13 +79,13 @@ pub(super) fn challenge(head: &ResponseHead) -> Challenge {
 /// Source: RFC 9110, section 15.4.
 pub(super) fn redirect(from: &Url, head: &ResponseHead) -> Result<Url, HttpRefusal> {
     let refused = |why| HttpRefusal { status: head.status, why };
-    let location = head.fields.text("location").filter(|_| matches!(head.status, 307 | 308));
-    let to = location.and_then(|location| from.join(location).ok());
+    let to = head.fields.text("location").and_then(|location| from.join(location).ok());
     let to = to.ok_or_else(|| refused(RefusedFor::Redirect))?;
+    // Whatever the status is: who is sent from http to https wants to know that.
     if to.authority() != from.authority() {
         return Err(refused(RefusedFor::OtherOrigin(alloc::format!("{}", to.authority()).into())));
     }
-    Ok(to)
+    Some(to).filter(|_| matches!(head.status, 307 | 308)).ok_or_else(|| refused(RefusedFor::Redirect))
 }
 
 /// At most so many bytes.
@@ -165,8 +165,10 @@ mod tests {
             ("http://x.example/mcp", "http://x.example"),
             ("//x.example:8443/mcp", "https://x.example:8443"),
         ] {
-            let why = RefusedFor::OtherOrigin(origin.into());
-            assert_eq!(to(308, location), Err(HttpRefusal { status: 308, why }), "{location}");
+            for status in [301, 302, 303, 307, 308] {
+                let why = RefusedFor::OtherOrigin(origin.into());
+                assert_eq!(to(status, location), Err(HttpRefusal { status, why }), "{status} {location}");
+            }
         }
         for (status, location) in [(301, "/a"), (302, "/a"), (303, "/a"), (308, "ftp://x"), (308, "/a b")] {
             let why = RefusedFor::Redirect;
