@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use sanswire::error::{CloseReason, ConfigError};
+use sanswire::error::{CloseReason, ConfigError, Violation};
 use sanswire::exchange::{HttpRefusal, RefusedFor};
 
 use crate::exit::{Ended, Exit, Status};
@@ -169,6 +169,9 @@ fn closed(
         (CloseReason::Incompatible { .. }, _) => {
             write!(f, "{reason}; use another version of the server, or of this program")?;
         }
+        (CloseReason::Protocol(Violation::Unanswered { .. }), _) => {
+            write!(f, "{reason}; is it an MCP server? Check the address")?;
+        }
         (CloseReason::Refused { error, .. }, _) => write!(f, "{reason}: {}", cut(&error.message))?,
         (CloseReason::HttpRefused(refusal), _) => {
             write!(f, "{}{}", cut(&reason.to_string()), remedy(refusal))?
@@ -192,7 +195,9 @@ fn closed(
         _ => write!(f, "{reason}")?,
     }
     if !first_junk.is_empty() {
-        write!(f, "\nwhat it writes to stdout is no MCP: {first_junk}")?;
+        let program = exit.is_some_and(|exit| exit.ended != Ended::NotAProcess);
+        let what = if program { "writes to stdout" } else { "sends" };
+        write!(f, "\nwhat it {what} is no MCP: {first_junk}")?;
     }
     Ok(())
 }

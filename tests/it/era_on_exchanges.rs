@@ -1,9 +1,10 @@
 //! The era by what a transport like HTTP says: statuses, and bodies behind them.
 
-use sanswire::client::{Outcome, Verdict};
-use sanswire::error::CloseReason;
+use sanswire::client::era::next_start;
+use sanswire::client::{Outcome, Start, Verdict};
+use sanswire::error::{CloseReason, Violation};
 use sanswire::exchange::{Challenge, HttpRefusal};
-use sanswire::mcp::{Era, Revision};
+use sanswire::mcp::{Era, Method, Revision};
 use sanswire_tests::client::{Client, On, config};
 use sanswire_tests::peer::{End, Server, discover_result};
 use serde_json::json;
@@ -82,6 +83,23 @@ fn a_handshake_that_is_refused_too_ends_the_attempt() {
 }
 
 #[test]
+fn a_handshake_without_an_answer_is_no_disagreement_on_versions() {
+    let unanswered = Violation::Unanswered { method: Method::Initialize };
+    for (end, reason) in
+        [(End::Broken, CloseReason::Eof), (End::Finished, CloseReason::Protocol(unanswered.clone()))]
+    {
+        let server = Server::legacy("2025-11-25")
+            .with("server/discover", move |_, out| out.end(end))
+            .with("initialize", move |_, out| out.end(end));
+        let mut client = Client::start(On::Exchanges, config(), server);
+        assert_eq!(client.until_closed(), reason);
+        // What was remembered of it may have been wrong.
+        let remembered = Start::Remembered(Verdict::Legacy);
+        assert_eq!(next_start(&reason, &remembered, 0), Some(Start::Unknown));
+    }
+}
+
+#[test]
 fn a_request_that_is_refused_ends_alone() {
     let mut client = Client::modern(On::Exchanges);
     client.link.server_mut().on("tools/call", |_, out| out.end(End::Refused(503)));
@@ -110,7 +128,7 @@ fn an_answer_on_the_stream_of_another_exchange_completes_nothing() {
     client.link.server_mut().on("tools/call", |_, _| {});
     client.link.server_mut().on("prompts/list", |_, _| {});
     let call = client.call();
-    let list = client.request(sanswire::mcp::Method::PromptsList, None);
+    let list = client.request(Method::PromptsList, None);
     client.wait_ms(10);
     let id = client.last("tools/call").message["id"].clone();
     client.push_during(

@@ -175,6 +175,8 @@ fn what_is_sent_to_a_server_goes_nowhere_else() {
         command.env("T", "s3cr3t-token");
         let ran = run(command, "");
         assert!(ran.status == 4 && !ran.stderr.contains("s3cr3t"), "{status}: {ran:?}");
+        let origin = elsewhere.trim_end_matches("/mcp");
+        assert!(ran.stderr.contains(&format!("it points to {origin}, another origin")), "{status}: {ran:?}");
     }
     assert_eq!(other.asked().len(), 0);
     // Within its own origin it may point on.
@@ -186,6 +188,29 @@ fn what_is_sent_to_a_server_goes_nowhere_else() {
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "ok\n"), "{ran:?}");
     let there: Vec<_> = web.asked().into_iter().filter(|asked| asked.target == "/there").collect();
     assert!(!there.is_empty() && there.iter().all(|asked| asked.fields["x-key"] == "k"), "{there:?}");
+}
+
+#[test]
+fn who_is_no_such_server_is_not_taken_for_one_of_another_version() {
+    let home = Home::new();
+    let ended = "the server ended the connection before it was ready; is it an MCP server?";
+    for (said, told) in [
+        ("", ended),
+        ("SSH-2.0-OpenSSH_9.9\r\n", ended),
+        ("\x15\x03\x03\0\x02\x02\x16", ended),
+        (&answer("202 Accepted", "", ""), "is it an MCP server? Check the address"),
+        (
+            &answer("200 OK", "Content-Type: application/json\r\n", "{\"hello\":1}"),
+            "is it an MCP server? Check the address",
+        ),
+        (&answer("200 OK", "Content-Type: application/json\r\n", "[1,"), "what it sends is no MCP: [1,"),
+    ] {
+        let said = said.to_owned();
+        let web = Web::new(move |_| said.clone());
+        let ran = home.run(&["tools", "--url", &web.url()]);
+        assert!(ran.status == 4 && ran.stderr.contains(told), "{told}: {ran:?}");
+        assert!(!ran.stderr.contains("version"), "{ran:?}");
+    }
 }
 
 #[test]

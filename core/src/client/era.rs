@@ -46,6 +46,7 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
             CloseReason::Eof
             | CloseReason::ConnectTimeout { .. }
             | CloseReason::Incompatible { .. }
+            | CloseReason::Protocol(Violation::Unanswered { .. })
             | CloseReason::Refused { .. },
         )
         // Probed without a hedge, so an old server that is silent on the probe was never asked to shake hands.

@@ -8,7 +8,7 @@ use crate::client::event::{Event, Verdict};
 use crate::client::opening::Opening;
 use crate::client::requests::{Open, Owner};
 use crate::client::session::{Phase, Session};
-use crate::error::CloseReason;
+use crate::error::{CloseReason, Violation};
 use crate::exchange::{Effect, Exchange, ExchangeEnd, ExchangeHandle, HeadFacts, Partition, ReplyForm};
 use crate::mcp::{Era, Method, Revision};
 use crate::time::Instant;
@@ -65,6 +65,12 @@ impl Session {
             }
             ExchangeEnd::Unreachable => self.opening_failed(CloseReason::Unreachable),
             ExchangeEnd::SessionGone => self.opening_failed(CloseReason::SessionGone),
+            // A handshake that breaks off says nothing of versions: often nobody there speaks HTTP.
+            ExchangeEnd::Broken if owner == Owner::Initialize => self.opening_failed(CloseReason::Eof),
+            ExchangeEnd::Finished if owner == Owner::Initialize => {
+                let unanswered = Violation::Unanswered { method: Method::Initialize };
+                self.opening_failed(CloseReason::Protocol(unanswered));
+            }
             ExchangeEnd::Finished | ExchangeEnd::Broken => {
                 self.opening_answered(owner, Reply::Unusable, now);
             }
