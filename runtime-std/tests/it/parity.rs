@@ -313,9 +313,16 @@ fn is_shut_down(site: &Site, revision: Revision) -> bool {
     // A site of its own, since it is gone behind it.
     let site = Site::start(site.transport());
     let client = site.connect(pinned(revision)).unwrap();
-    let slow = client.start_tool("sleep", Some(&raw(r#"{"ms":300}"#)), &no_options()).unwrap();
-    assert_eq!(tool(&client, "stop", "{}"), "stopped");
-    assert_eq!(text_of(slow.wait()), "slept", "what is open may finish");
+    let slow = raw(r#"{"name":"progress","arguments":{"n":3,"ms":100}}"#);
+    let mut stopped = 0;
+    // The server has it when it tells of it.
+    let outcome = client.call_with(Method::ToolsCall, Some(slow), &no_options(), &mut |progress| {
+        if progress.progress == 1.0 {
+            assert_eq!(tool(&client, "stop", "{}"), "stopped");
+            stopped += 1;
+        }
+    });
+    assert_eq!((text_of(outcome.unwrap()).as_str(), stopped), ("done", 1), "what is open may finish");
     true
 }
 

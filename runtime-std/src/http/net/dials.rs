@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use sanswire::exchange::Partition;
-use sanswire::http::Authority;
+use sanswire::http::{Authority, HttpHandle};
 
 use crate::http::dial::{DialFault, Dialer, Wire};
 use crate::link::Link;
@@ -21,6 +21,8 @@ pub(super) struct Dial {
     pub(super) number: u64,
     pub(super) to: Authority,
     pub(super) partition: Partition,
+    /// What it was begun for. Another one may be the first to use it.
+    pub(super) wanted_by: HttpHandle,
     cancelled: Arc<AtomicBool>,
 }
 
@@ -39,7 +41,7 @@ impl Dial {
 pub(super) fn start(
     to_tell: &Weak<Shared>,
     number: u64,
-    (to, partition): (Authority, Partition),
+    (to, partition, wanted_by): (Authority, Partition, HttpHandle),
     (dialer, limit): (&Arc<Dialer>, Duration),
 ) -> Result<Dial, DialFault> {
     let cancelled = Arc::new(AtomicBool::new(false));
@@ -54,7 +56,7 @@ pub(super) fn start(
         }
     });
     match spawned {
-        Ok(_) => Ok(Dial { number, to, partition, cancelled }),
+        Ok(_) => Ok(Dial { number, to, partition, wanted_by, cancelled }),
         Err(source) => Err(DialFault::System(source)),
     }
 }

@@ -55,13 +55,14 @@ impl Net {
             }
             let Some(order) = self.waiting.get(next) else { return began };
             let (to, partition, urgent) = (order.to.clone(), order.partition, order.urgent);
+            let wanted_by = order.exchange;
             let ahead = self.waiting.iter().take(next + 1).filter(|it| it.goes_over(&to, partition)).count();
             let dials = self.dials.iter().filter(|dial| dial.is_to(&to, partition)).count();
             if dials < ahead {
                 if !self.make_room(urgent) {
                     return began;
                 }
-                if !self.dial(shared, to, partition, now) {
+                if !self.dial(shared, (to, partition, wanted_by), now) {
                     continue;
                 }
             }
@@ -158,17 +159,22 @@ impl Net {
         }
     }
 
-    /// Has a connection made. False: there is no thread for it, and the first that waits for one was told so.
-    fn dial(&mut self, shared: &Shared, to: Authority, partition: Partition, now: Instant) -> bool {
+    /// Has a connection made. False: there is no thread for it, and what wanted it was told so.
+    fn dial(
+        &mut self,
+        shared: &Shared,
+        (to, partition, wanted_by): (Authority, Partition, HttpHandle),
+        now: Instant,
+    ) -> bool {
         self.numbers += 1;
         let made_by = (&self.dialer, self.connect);
-        match dials::start(&shared.me, self.numbers, (to.clone(), partition), made_by) {
+        match dials::start(&shared.me, self.numbers, (to, partition, wanted_by), made_by) {
             Ok(dial) => {
                 self.dials.push(dial);
                 true
             }
             Err(fault) => {
-                self.fail_first(&to, partition, fault, now);
+                self.fail(wanted_by, fault, now);
                 false
             }
         }
@@ -191,13 +197,14 @@ impl Net {
                 self.news = true;
                 self.fault = None;
             }
-            Err(fault) => self.fail_first(&dial.to, dial.partition, fault, now),
+            Err(fault) => self.fail(dial.wanted_by, fault, now),
         }
     }
 
-    fn fail_first(&mut self, to: &Authority, partition: Partition, fault: DialFault, now: Instant) {
+    /// A connection was not made. What came later may do better: it is asked for by a dial of its own.
+    fn fail(&mut self, wanted_by: HttpHandle, fault: DialFault, now: Instant) {
         self.fault = Some(fault);
-        let place = self.waiting.iter().position(|order| order.goes_over(to, partition));
+        let place = self.waiting.iter().position(|order| order.exchange == wanted_by);
         if let Some(order) = place.and_then(|place| self.waiting.remove(place)) {
             self.client.handle_end(order.exchange, End::Unreachable, now);
         }
