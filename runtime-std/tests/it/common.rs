@@ -15,7 +15,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
 
 /// What the fallback cannot do, and why.
-const NEEDS_UNIX: [(&str, &str); 14] = [
+const NEEDS_UNIX: [(&str, &str); 15] = [
     ("stray_prints_stay_off_the_wire", "needs descriptors"),
     ("handlers_find_nothing_to_read", "needs descriptors"),
     ("a_client_that_vanishes_cancels_its_calls", "needs a poll that tells of pipes nobody reads"),
@@ -28,6 +28,10 @@ const NEEDS_UNIX: [(&str, &str); 14] = [
     ("grandchildren_are_gone_too", "needs process groups"),
     ("h_120_killing_takes_grandchildren_along", "needs process groups"),
     ("p_126_a_server_that_ignores_the_end_is_terminated", "needs SIGTERM"),
+    (
+        "requests_of_many_bytes_do_not_pile_up",
+        "needs a poll that tells of connections in the order they wrote",
+    ),
     ("over_a_unix_socket", "needs Unix sockets"),
     ("a_unix_server_that_accepts_nobody_is_given_up", "needs Unix sockets"),
 ];
