@@ -100,8 +100,12 @@ fn token(name: &str) -> Result<String, Failure> {
     let token = std::env::var(name).unwrap_or_default().trim().to_owned();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Failure::usage(format!(
-            "the variable of --token-env is {}",
-            if token.is_empty() { "not set" } else { "no token: it has white space or odd characters" }
+            "the variable that --token-env names {}; give the name of one that holds the token, not the token",
+            if token.is_empty() {
+                "is not set"
+            } else {
+                "holds no token: it has white space or odd characters"
+            }
         )));
     }
     Ok(token)
