@@ -266,17 +266,24 @@ fn is_secret_value(name: &str, value: &str) -> bool {
 /// What follows a flag that says that it is secret: `--token=x`, `--api-key x`, `-e NAME=x`; and what is secret
 /// within a word: a password in an address, a header, a member of an object.
 pub(crate) fn secret_words<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Vec<String> {
+    secrets_by_word(words).into_iter().map(|(_, secret)| secret).collect()
+}
+
+/// As [`secret_words`], each with the number of its word.
+pub(super) fn secrets_by_word<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut flag: Option<String> = None;
-    for word in words {
+    for (n, word) in words.iter().enumerate() {
         let word = word.as_ref().to_string_lossy();
-        secrets::within(&word, &mut found);
+        let mut inside = Vec::new();
+        secrets::within(&word, &mut inside);
         let value = match (word.split_once('='), flag.take()) {
             (Some((name, value)), _) if is_secret_name(name) => Some(value),
             (_, Some(flag)) if is_secret_name(&flag) && !word.starts_with('-') => Some(&*word),
             _ => None,
         };
-        found.extend(value.filter(|value| value.len() >= 3).map(str::to_owned));
+        inside.extend(value.filter(|value| value.len() >= 3).map(str::to_owned));
+        found.extend(inside.into_iter().map(|secret| (n, secret)));
         if word.starts_with('-') && !word.contains('=') {
             flag = Some(word.into_owned());
         }

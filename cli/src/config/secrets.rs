@@ -27,11 +27,17 @@ pub(super) fn within(text: &str, found: &mut Vec<String>) {
 /// What is secret in a header that is sent: its value, and what stands behind the name of its scheme, with the password
 /// that this may be.
 pub(super) fn sent(name: &str, value: &str, found: &mut Vec<String>) {
-    if is_secret_name(name) {
-        credential(value, found);
-    } else {
+    if !is_secret_name(name) {
         let parts = [Some(value), value.split_once(' ').map(|(_, rest)| rest.trim())];
         found.extend(parts.into_iter().flatten().filter(|part| part.len() >= MIN_PLAIN).map(str::to_owned));
+    }
+    named(name, value, found);
+}
+
+/// What looks secret in a header: its value where its name says so, and a password where that says what it is itself.
+pub(super) fn named(name: &str, value: &str, found: &mut Vec<String>) {
+    if is_secret_name(name) {
+        credential(value, found);
     }
     let pair = value.split_once(' ').and_then(|(_, rest)| sanswire::base64::decode(rest.trim().as_bytes()));
     if let Some((_, password)) =

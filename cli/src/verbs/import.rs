@@ -2,19 +2,19 @@
 
 use sanswire::jsonrpc::RawJson;
 
-use super::{add, saved};
+use super::{add, plain_secrets, saved};
 use crate::arguments::suggestion;
-use crate::config::{CLIENTS, Configuration, Entry, Store, translate};
+use crate::config::{CLIENTS, Configuration, Entry, Literal, Store, literals, translate};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
 use crate::output::{document, escape, json_document};
 use crate::server::require_trust;
 
-/// One server: what it is in our words, or why it is left out.
+/// One server: what of its words holds a secret as it is, or why it is left out.
 struct Copy<'c> {
     entry: &'c Entry,
-    written: Result<RawJson, String>,
+    written: Result<Vec<Literal>, String>,
 }
 
 /// Copies them, or says what would be copied.
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context, words: &[String], dry_run: bool) -> Result<
         if let Ok(written) = &written {
             store.insert(&entry.key, written)?;
         }
-        copies.push(Copy { entry, written });
+        copies.push(Copy { entry, written: written.map(|written| literals(written.view())) });
     }
     let any = copies.iter().any(|copy| copy.written.is_ok());
     if any && !dry_run {
@@ -68,6 +68,11 @@ pub(super) fn run(context: &Context, words: &[String], dry_run: bool) -> Result<
         json_document(&to_json(&copies, &path, dry_run))?;
     } else {
         document(&to_text(&copies, &path, dry_run))?;
+    }
+    for copy in &copies {
+        for literal in copy.written.iter().flatten() {
+            context.warn(&literal.warning(&copy.entry.key));
+        }
     }
     // What was asked for by name and left out is no success.
     let refused = !names.is_empty() && copies.iter().any(|copy| copy.written.is_err());
@@ -125,7 +130,7 @@ fn to_json(copies: &[Copy<'_>], path: &std::path::Path, dry_run: bool) -> RawJso
                     w.string("name", &copy.entry.key).string("source", copy.entry.origin.name());
                     match &copy.written {
                         // What it says may be secret.
-                        Ok(_) => w.bool("imported", !dry_run),
+                        Ok(literals) => plain_secrets(w.bool("imported", !dry_run), literals),
                         Err(why) => w.string("left_out", why),
                     };
                 });

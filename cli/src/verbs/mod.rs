@@ -17,9 +17,11 @@ mod servers;
 mod tools;
 
 use sanswire::client::Peer;
+use sanswire::jsonrpc::ObjectWriter;
 use saved::Change;
 use servers::Start;
 
+use crate::config::Literal;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::options::{Cli, Verb};
@@ -58,6 +60,14 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         context.warn("the trace is incomplete: not everything could be written");
     }
     done
+}
+
+/// Says in which members of an entry that was written a secret stands as it is, if in any.
+fn plain_secrets<'a, 'w>(w: &'a mut ObjectWriter<'w>, literals: &[Literal]) -> &'a mut ObjectWriter<'w> {
+    if literals.is_empty() {
+        return w;
+    }
+    w.array_of_strings("plain_secrets", literals.iter().map(|literal| literal.member.as_str()))
 }
 
 /// A server as it calls itself, and how it speaks: `Thing 1.0, 2025-11-25`. Harmless on a terminal.

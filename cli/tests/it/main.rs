@@ -20,6 +20,7 @@ mod import;
 mod ladder;
 mod lists;
 mod output;
+mod plain_secrets;
 mod policy;
 mod pty;
 mod readme;

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use sanswire::jsonrpc::RawJson;
 
-use super::saved;
-use crate::config::launch::is_secret_name;
-use crate::config::{Configuration, Entry, OwnFiles, PROJECT_FILE, Places, Remote, Store};
+use super::{plain_secrets, saved};
+use crate::config::{Configuration, Entry, OwnFiles, PROJECT_FILE, Places, Remote, Store, literals};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::json::object;
@@ -55,18 +54,16 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
     store.insert(&name, &entry)?;
     store.save()?;
     drop(store);
+    let literals = literals(entry.view());
     if context.common.json {
         json_document(&object(|w| {
-            w.string("saved", &name).string("file", &path.to_string_lossy());
+            plain_secrets(w.string("saved", &name).string("file", &path.to_string_lossy()), &literals);
         }))?;
     } else {
         document(&format!("Saved {name} in {}. {}\n", path.display(), saved::TAKES_EFFECT))?;
     }
-    for secret in plain_secrets(context, &new) {
-        context.warn(&format!(
-            "{secret} stands in the file as plain text; write ${{NAME}} instead, and a variable is put in at the \
-             start. Better still is a server that reads a variable of its own"
-        ));
+    for literal in &literals {
+        context.warn(&literal.warning(&name));
     }
     // It could answer to another name. What is wrong with other files is no affair of this one.
     let configuration = Configuration::load(context.common.config.as_ref()).unwrap_or_default();
@@ -78,16 +75,6 @@ pub(super) fn run(context: &Context, addition: &Addition) -> Result<u8, Failure>
         ));
     }
     Ok(0)
-}
-
-/// What of it looks secret and stands as it is.
-fn plain_secrets<'a>(context: &'a Context, new: &'a New) -> impl Iterator<Item = &'a str> {
-    let pairs = match new {
-        New::Command { .. } => context.common.env.as_slice(),
-        New::Web(remote) => remote.headers.as_slice(),
-    };
-    let plain = |(name, value): &&(String, String)| is_secret_name(name) && !value.contains("${");
-    pairs.iter().filter(plain).map(|(name, _)| name.as_str())
 }
 
 const USAGE: &str = "sanswire add NAME -- COMMAND ARGUMENT…, or sanswire add NAME --url URL; on a terminal, sanswire add asks";
