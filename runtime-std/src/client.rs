@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use sanswire::client::{Peer, Stats, Verdict};
+use sanswire::client::{Notification, Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
@@ -16,7 +16,6 @@ use crate::connect;
 use crate::error::ConnectError;
 use crate::exit::Exit;
 use crate::http::HttpTarget;
-use crate::notices::Notification;
 use crate::options::ConnectOptions;
 use crate::shared::Shared;
 
@@ -189,9 +188,9 @@ impl Client {
             if state.closed.is_some() || left.is_zero() {
                 return None;
             }
-            state.notices.readers += 1;
+            state.notice_readers += 1;
             state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.notices.readers -= 1;
+            state.notice_readers -= 1;
         }
     }
 

@@ -45,10 +45,10 @@
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;
+pub use sanswire::client::Notification;
 pub use sanswire::mcp::types::elicited::Elicited;
 
 mod asking;
-mod calls;
 mod client;
 mod clock;
 mod closer;
@@ -62,7 +62,6 @@ mod http;
 mod launch;
 mod lead;
 mod link;
-mod notices;
 mod options;
 mod os;
 mod pending;
@@ -85,7 +84,6 @@ pub use http::{
     CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxied, Proxy, ProxyAddress,
     ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
 };
-pub use notices::Notification;
 pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
 pub use pending::{Cork, Pending};
 pub use serve::{

@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 
-use sanswire::client::{Event, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict};
+use sanswire::client::{
+    Calls, Event, Notices, Notification, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict,
+};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::{Instant, Machine};
 
-use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::exit::Exit;
 use crate::handlers;
 use crate::link::Link;
-use crate::notices::{Notices, Notification};
 use crate::options::{Direction, Responder};
 use crate::os::{Got, Input, Output, Source, Wake, read_stderr};
 use crate::stderr::Ring;
@@ -74,11 +74,13 @@ pub(crate) struct State {
     pub(crate) ring: Ring,
     /// The log that stderr goes to as well.
     pub(crate) log: Option<LogLines>,
-    pub(crate) calls: Calls,
+    pub(crate) calls: Calls<Thread>,
     /// The call of the thread that leads, if it began with the lead: it needs no place among the others.
     pub(crate) leaders: Option<RequestHandle>,
     pub(crate) leaders_outcome: Option<Outcome>,
     pub(crate) notices: Notices,
+    /// Threads that wait for one.
+    pub(crate) notice_readers: u32,
     pub(crate) keeper: Option<Keeper>,
     pub(crate) corks: u32,
     pub(crate) lead: Lead,
@@ -166,6 +168,7 @@ impl Shared {
             leaders: None,
             leaders_outcome: None,
             notices: Notices::default(),
+            notice_readers: 0,
             keeper: None,
             corks: 0,
             lead: Lead::Caller,
@@ -366,8 +369,8 @@ impl Shared {
                     if state.keeper.is_some() && !is_list_changed(&method) => {}
                 Event::Notification { subscription, method, params } => {
                     wake_keeper(state);
-                    state.notices.push(Notification { subscription, method, params });
-                    if state.notices.readers > 0 {
+                    state.notices.push(Notification::new(subscription, method, params));
+                    if state.notice_readers > 0 {
                         self.changed.notify_all();
                     }
                 }
@@ -381,9 +384,9 @@ impl Shared {
                     for method in
                         [Method::ToolsListChanged, Method::PromptsListChanged, Method::ResourcesListChanged]
                     {
-                        state.notices.push(Notification { subscription: None, method, params: None });
+                        state.notices.push(Notification::new(None, method, None));
                     }
-                    if state.notices.readers > 0 {
+                    if state.notice_readers > 0 {
                         self.changed.notify_all();
                     }
                 }

@@ -14,6 +14,7 @@
 
 mod answering;
 mod asking;
+mod calls;
 pub mod config;
 mod encode;
 pub mod era;
@@ -24,6 +25,7 @@ pub mod input;
 mod line;
 mod linked;
 pub mod listing;
+mod notices;
 mod opening;
 mod peer_requests;
 mod queue;
@@ -36,10 +38,12 @@ mod tests;
 
 pub use typed::params;
 
+pub use calls::Calls;
 pub use config::{Config, LogLevel, RequestOptions, ServerRequests, Start};
 pub use event::{Deadline, Event, Outcome, Peer, PeerRequestHandle, Progress, RequestHandle, Verdict};
 pub use input::{InputAnswers, InputRequired};
 pub use line::LineConnection;
 pub use listing::Listing;
+pub use notices::{Notices, Notification};
 pub use queue::Stats;
 pub use session::Session;

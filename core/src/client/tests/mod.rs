@@ -6,3 +6,4 @@ mod input;
 mod listing;
 mod notify;
 mod requests;
+mod waiting;

@@ -1,10 +1,10 @@
 //! Notifications that wait for a reader.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
-use sanswire::client::RequestHandle;
-use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::Method;
+use crate::client::event::RequestHandle;
+use crate::jsonrpc::RawJson;
+use crate::mcp::Method;
 
 const MAX_NOTICES: usize = 1024;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
@@ -21,18 +21,26 @@ pub struct Notification {
     pub params: Option<RawJson>,
 }
 
-/// A queue that forgets its oldest when its reader is slow.
+impl Notification {
+    /// One of these parts.
+    #[must_use]
+    pub const fn new(subscription: Option<RequestHandle>, method: Method, params: Option<RawJson>) -> Self {
+        Self { subscription, method, params }
+    }
+}
+
+/// A queue of notifications that forgets its oldest when its reader is slow: 1024 wait, and 8 MiB of parameters; a
+/// single longer one waits too.
 #[derive(Debug, Default)]
-pub(crate) struct Notices {
+pub struct Notices {
     queue: VecDeque<Notification>,
     bytes: usize,
     lost: u64,
-    /// Threads that wait for one.
-    pub(crate) readers: u32,
 }
 
 impl Notices {
-    pub(crate) fn push(&mut self, notice: Notification) {
+    /// One more; the oldest go where there is no room.
+    pub fn push(&mut self, notice: Notification) {
         self.bytes += held(&notice);
         self.queue.push_back(notice);
         while self.queue.len() > MAX_NOTICES || self.bytes > MAX_BYTES && self.queue.len() > 1 {
@@ -42,13 +50,16 @@ impl Notices {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Notification> {
+    /// The oldest.
+    pub fn pop(&mut self) -> Option<Notification> {
         let notice = self.queue.pop_front()?;
         self.bytes -= held(&notice);
         Some(notice)
     }
 
-    pub(crate) const fn lost(&self) -> u64 {
+    /// How many went unread.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
         self.lost
     }
 }
