@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use sanswire::client::{Deadline, Outcome};
-use sanswire::error::ApiError;
+use sanswire::error::{ApiError, Violation};
 use sanswire::jsonrpc::{ErrorObject, ObjectWriter};
 
 use crate::refusal::{self, Answer};
@@ -163,11 +163,26 @@ impl Failure {
                     format!("{what}: the connection was lost before the answer came{ran}"),
                 )
             }
+            Outcome::SessionGone { maybe_ran } => {
+                let ran = if *maybe_ran { "it may have been carried out" } else { "it was not carried out" };
+                Self::new(
+                    status::UNREACHABLE,
+                    "session_gone",
+                    format!("{what}: the server has forgotten the session; {ran}"),
+                )
+                .hint("try again: that opens a new one")
+            }
             Outcome::TooLarge { len, limit } => Self::new(
                 status::LIMIT,
                 "too_large",
                 format!("{what}: the answer has {len} bytes, the limit is {limit}; it was thrown away"),
             ),
+            Outcome::Invalid(violation @ Violation::Http(_)) => Self::new(
+                status::OTHER,
+                "invalid_answer",
+                format!("{what}: {violation}; it may have been carried out"),
+            )
+            .hint("check the address, and what stands between: a proxy or a balancer may spoil what passes"),
             Outcome::Invalid(violation) => {
                 Self::new(status::OTHER, "invalid_answer", format!("{what}: {violation}"))
             }

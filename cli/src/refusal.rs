@@ -149,6 +149,15 @@ pub(crate) fn closed(what: &str, reason: &CloseReason) -> Option<Failure> {
     match reason {
         CloseReason::Challenged(challenge) => Some(challenged(what, challenge)),
         CloseReason::HttpRefused(refusal) => Some(refused(what, refusal)),
+        // Who wants to know who asks is there.
+        CloseReason::NoTransport { sse, .. } if matches!(**sse, CloseReason::Challenged(_)) => {
+            closed(what, sse)
+        }
+        CloseReason::NoTransport { streamable, .. } => {
+            let mut failure = closed(what, streamable)?;
+            failure.message = format!("{what}: {}", escape::excerpt(&reason.to_string(), 2 * SHOWN));
+            Some(failure)
+        }
         _ => None,
     }
 }

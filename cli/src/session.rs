@@ -198,6 +198,9 @@ impl<'a> Session<'a> {
         let lost = failure.code == "connection_lost";
         // A panic or a trace stands nowhere else. What was written is all there when the server has ended.
         let internal = failure.rpc.as_ref().is_some_and(|rpc| rpc.code == codes::INTERNAL_ERROR);
+        if lost && let Some(reason) = self.client.is_closed().filter(says_why) {
+            failure.message.push_str(&format!("; {reason}"));
+        }
         if lost || internal {
             let exit = self.client.close();
             if lost && exit.status.is_some() {
@@ -226,6 +229,14 @@ impl<'a> Session<'a> {
         self.remember_era();
         self.client.close()
     }
+}
+
+/// Whether the end of a connection has another reason than that its peer ended it, or that we did.
+const fn says_why(reason: &CloseReason) -> bool {
+    !matches!(
+        reason,
+        CloseReason::Local | CloseReason::Eof | CloseReason::DiedOnProbe | CloseReason::Unreachable
+    )
 }
 
 /// A server of 2026-07-28 found that it cannot ask. Older ones say so in words of their own, which nothing tells from

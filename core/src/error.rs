@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::exchange::{Challenge, HttpRefusal};
+use crate::http::h1;
 use crate::jsonrpc::{ErrorObject, Fault, RequestId};
 use crate::mcp::types::input::InputKind;
 use crate::mcp::{Method, Revision};
@@ -122,7 +123,7 @@ impl core::error::Error for ConfigError {}
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A line that is no JSON-RPC message; the fault names the member.
+    /// A message that is no JSON-RPC; the fault names the member.
     Malformed(Fault),
     /// A message longer than `limit` bytes that answers no open call; it was skipped.
     MessageTooLong {
@@ -196,6 +197,8 @@ pub enum Violation {
         /// The HTTP status.
         status: u16,
     },
+    /// What came in answer is not HTTP/1.1 as it should be (HTTP links only). The server may have acted on the request.
+    Http(h1::Fault),
     /// A session id that cannot be sent back; the session goes on without (HTTP links only).
     BadSessionId,
     /// A tool was left out of a listing: it designates arguments for the head in a way that cannot be followed (HTTP
@@ -216,7 +219,7 @@ pub enum Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(fault) => write!(f, "a line is no JSON-RPC message: {fault}"),
+            Self::Malformed(fault) => write!(f, "what it sent as a message is no JSON-RPC: {fault}"),
             Self::MessageTooLong { len, limit } => {
                 write!(f, "a message of {len} bytes was skipped; the limit is {limit} (max_message_bytes)")
             }
@@ -253,6 +256,7 @@ impl fmt::Display for Violation {
             Self::NotTaken { method: None, status } => {
                 write!(f, "the answer to its request was refused with HTTP status {status}")
             }
+            Self::Http(fault) => write!(f, "the answer is no correct HTTP/1.1: {fault}"),
             Self::BadSessionId => f.write_str("the id of the session is not one to be sent back"),
             Self::ToolLeftOut { tool, why } => write!(f, "the tool {tool:?} was left out: {why}"),
             Self::UntaggedNotification { method } => {
@@ -318,6 +322,13 @@ pub enum CloseReason {
     Challenged(Box<Challenge>),
     /// No connection could be made, or none that may be used (HTTP links only).
     Unreachable,
+    /// Neither streamable HTTP nor, as it was refused, the transport of 2024-11-05 will do (HTTP links only).
+    NoTransport {
+        /// What came of streamable HTTP.
+        streamable: Box<CloseReason>,
+        /// What came of HTTP with SSE.
+        sse: Box<CloseReason>,
+    },
 }
 
 impl fmt::Display for CloseReason {
@@ -349,6 +360,9 @@ impl fmt::Display for CloseReason {
                 write!(f, "HTTP status {}: the server wants other credentials", challenge.status)
             }
             Self::Unreachable => f.write_str("the server cannot be reached"),
+            Self::NoTransport { streamable, sse } => {
+                write!(f, "over streamable HTTP: {streamable}; over HTTP with SSE, the older way: {sse}")
+            }
         }
     }
 }

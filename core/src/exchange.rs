@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
-use crate::http::AuthChallenge;
+use crate::http::{AuthChallenge, h1};
 use crate::jsonrpc::RawJson;
 use crate::mcp::{Method, Revision};
 
@@ -133,6 +133,8 @@ pub enum ExchangeEnd {
     Finished,
     /// It broke off.
     Broken,
+    /// What came is not HTTP as it should be.
+    Faulty(h1::Fault),
     /// Nothing of it left: there was no connection to be had.
     Unreachable,
     /// The server has forgotten the session that it was sent in, and did nothing.
@@ -165,8 +167,11 @@ pub enum RefusedFor {
     ContentCoding(Box<str>),
     /// It points to another origin, where nothing is sent.
     OtherOrigin(Box<str>),
-    /// It points nowhere, or is not one of 307 and 308.
+    /// It points to no address.
     Redirect,
+    /// It points to this path, and is not one of 307 and 308: what is sent there would be another request. Cut; without
+    /// a query, which may hold a secret.
+    Moved(Box<str>),
     /// It points on and on; so many times it was followed.
     TooManyRedirects(u8),
 }
@@ -192,7 +197,13 @@ impl fmt::Display for HttpRefusal {
             RefusedFor::OtherOrigin(origin) => {
                 write!(f, ": it points to {origin}, another origin; name that address if it is meant")
             }
-            RefusedFor::Redirect => f.write_str(": a redirect that cannot be followed"),
+            RefusedFor::Redirect => f.write_str(": a redirect that points to no address"),
+            RefusedFor::Moved(path) => {
+                write!(
+                    f,
+                    ": it points to {path} on the same server, and may not be followed; name that address"
+                )
+            }
             RefusedFor::TooManyRedirects(limit) => write!(f, ": it redirects more than {limit} times"),
         }
     }

@@ -172,7 +172,28 @@ fn closed(
         (CloseReason::Protocol(Violation::Unanswered { .. }), _) => {
             write!(f, "{reason}; is it an MCP server? Check the address")?;
         }
-        (CloseReason::Refused { error, .. }, _) => write!(f, "{reason}: {}", cut(&error.message))?,
+        (CloseReason::Protocol(violation @ Violation::Http(_)), _) => {
+            write!(
+                f,
+                "{violation}; is it an MCP server? Check the address, and what stands between: a proxy or a \
+                 balancer may spoil what passes"
+            )?;
+        }
+        (CloseReason::NoTransport { streamable, sse }, _) => {
+            let remedy = match (&**streamable, &**sse) {
+                (_, CloseReason::Challenged(_)) => {
+                    "; send what it accepts in a header (Authorization: Bearer ...)"
+                }
+                (CloseReason::HttpRefused(refusal), _) => remedy(refusal),
+                _ => "; is it an MCP server, and is that its address?",
+            };
+            let (streamable, sse) = (in_words(streamable), in_words(sse));
+            write!(
+                f,
+                "over streamable HTTP: {streamable}; over HTTP with SSE, the older way: {sse}{remedy}"
+            )?;
+        }
+        (CloseReason::Refused { .. }, _) => f.write_str(&in_words(reason))?,
         (CloseReason::HttpRefused(refusal), _) => {
             write!(f, "{}{}", cut(&reason.to_string()), remedy(refusal))?
         }
@@ -200,6 +221,14 @@ fn closed(
         write!(f, "\nwhat it {what} is no MCP: {first_junk}")?;
     }
     Ok(())
+}
+
+/// The reason, with what the server said of it.
+fn in_words(reason: &CloseReason) -> String {
+    match reason {
+        CloseReason::Refused { error, .. } => format!("{reason}: {}", cut(&error.message)),
+        _ => cut(&reason.to_string()),
+    }
 }
 
 /// What to do about an HTTP answer that is no use.

@@ -30,7 +30,7 @@ fn b_75_session_404_not_renewed() {
     for one in &sent {
         rig.answer(one, 404, &[JSON], GONE);
     }
-    assert_eq!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: false }), "never sent again");
+    assert_eq!(rig.outcome(call), Some(Outcome::SessionGone { maybe_ran: false }), "never sent again");
     assert_eq!(renewed(&rig), 0);
     // Exactly one handshake for all of them, without the old id; what is asked meanwhile waits for it.
     let late = rig.request(Method::PromptsList, json!({}));
@@ -65,7 +65,7 @@ fn b_75_a_second_404_is_an_error() {
     rig.handshake("2025-11-25", Some("new"));
     let again = rig.take();
     rig.answer(&again, 404, &[], b"");
-    assert!(matches!(rig.outcome(list), Some(Outcome::Lost { .. })));
+    assert_eq!(rig.outcome(list), Some(Outcome::SessionGone { maybe_ran: true }));
     assert_eq!(rig.closed(), Some(&CloseReason::SessionGone));
     rig.quiet();
 }
@@ -446,7 +446,10 @@ fn a_handshake_that_is_refused_leads_to_the_oldest_transport() {
         } else {
             rig.answer(&get, 200, &[SSE], found.as_bytes());
         }
-        let Some(CloseReason::HttpRefused(refusal)) = rig.closed() else { panic!("{:?}", rig.events) };
+        let Some(CloseReason::NoTransport { streamable, .. }) = rig.closed() else {
+            panic!("{:?}", rig.events)
+        };
+        let CloseReason::HttpRefused(refusal) = &**streamable else { panic!("{streamable:?}") };
         assert_eq!(refusal.status, 405);
         rig.quiet();
     }

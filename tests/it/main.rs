@@ -23,6 +23,7 @@ mod host_refresh;
 mod http_chaos;
 mod http_client;
 mod http_endpoint;
+mod http_faults;
 mod http_h1_oracle;
 mod http_sessions;
 mod http_tools;

@@ -123,6 +123,49 @@ fn a_call_that_needs_more_than_the_listing_ends_in_status_3() {
 }
 
 #[test]
+fn what_both_transports_said_is_told() {
+    let home = Home::new();
+    let web = Web::new(|asked| match asked.verb.as_str() {
+        "GET" => answer("406 Not Acceptable", "", ""),
+        _ => answer("405 Method Not Allowed", "", ""),
+    });
+    let ran = home.run(&["tools", "--url", &web.url()]);
+    assert_eq!(ran.status, 4, "{ran:?}");
+    for says in ["over streamable HTTP: HTTP status 405", "the older way: HTTP status 406", "check the path"]
+    {
+        assert!(ran.stderr.contains(says), "{says}: {ran:?}");
+    }
+    // One that knows the older transport only, and wants to know who asks.
+    let web = Web::new(|asked| match asked.verb.as_str() {
+        "GET" => answer("401 Unauthorized", "WWW-Authenticate: Bearer scope=\"read\"\r\n", ""),
+        _ => answer("405 Method Not Allowed", "", ""),
+    });
+    let ran = home.run(&["tools", "--url", &web.url()]);
+    assert!(ran.status == 3 && ran.stderr.contains("it wants the scope read"), "{ran:?}");
+}
+
+#[test]
+fn what_went_wrong_with_a_call_is_told() {
+    let home = Home::new();
+    for (sent, says) in [
+        ("HTTP/1.1 200 OK\r\nsecret : x\r\n\r\n", "the answer is no correct HTTP/1.1: its head is malformed"),
+        (
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            "forgotten the session; it was not carried out",
+        ),
+    ] {
+        let web = Web::new(move |asked| match asked.method().as_str() {
+            "tools/call" => sent.into(),
+            "initialize" => legacy(asked, "ok").replacen("\r\n", "\r\nMcp-Session-Id: s\r\n", 1),
+            _ => legacy(asked, "ok"),
+        });
+        let ran = home.run(&["call", "--yes", "t", "--url", &web.url(), "--era", "legacy"]);
+        assert!(ran.status != 0 && ran.stderr.contains(says), "{ran:?}");
+        assert!(!ran.stderr.contains("secret"), "{ran:?}");
+    }
+}
+
+#[test]
 fn what_is_no_mcp_server_is_status_4_with_a_remedy() {
     let home = Home::new();
     for (what, says) in [
@@ -133,9 +176,16 @@ fn what_is_no_mcp_server_is_status_4_with_a_remedy() {
         (answer("200 OK", "Content-Type: text/html\r\n", "<h1>hello</h1>"), "is that an MCP server?"),
         (answer("200 OK", "Content-Type: application/json\r\n", "{\"hello\":1}"), ""),
         (answer("302 Found", "Location: http://127.0.0.1:1/x\r\n", ""), "the address that is meant"),
-        ("SSH-2.0-OpenSSH_9.9\r\n".into(), ""),
+        (
+            answer("301 Moved Permanently", "Location: /mcp/?token=x\r\n", ""),
+            "it points to /mcp/ on the same",
+        ),
+        ("SSH-2.0-OpenSSH_9.9\r\n".into(), "no correct HTTP/1.1"),
         (String::new(), ""),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello".into(), ""),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello".into(),
+            "no correct HTTP/1.1",
+        ),
     ] {
         let sent = what.clone();
         let web = Web::new(move |_| sent.clone());
@@ -144,6 +194,7 @@ fn what_is_no_mcp_server_is_status_4_with_a_remedy() {
             assert_eq!(ran.status, 4, "{what:?}: {ran:?}");
             assert!(ran.stderr.contains(says) && ran.stdout.is_empty(), "{what:?}: {ran:?}");
             assert!(words.is_empty() || ran.error()["exit"] == 4, "{ran:?}");
+            assert!(!ran.stderr.contains("token=x"), "{ran:?}");
         }
         let ran = home.run(&["doctor", "--timeout", "3", "--url", &web.url(), "--json"]);
         assert_eq!((ran.status, &ran.json()["works"]), (4, &false.into()), "{what:?}: {ran:?}");
@@ -196,8 +247,8 @@ fn who_is_no_such_server_is_not_taken_for_one_of_another_version() {
     let ended = "the server ended the connection before it was ready; is it an MCP server?";
     for (said, told) in [
         ("", ended),
-        ("SSH-2.0-OpenSSH_9.9\r\n", ended),
-        ("\x15\x03\x03\0\x02\x02\x16", ended),
+        ("SSH-2.0-OpenSSH_9.9\r\n", "it is no HTTP; is it an MCP server? Check the address"),
+        ("\x15\x03\x03\0\x02\x02\x16", "it is no HTTP; is it an MCP server? Check the address"),
         (&answer("202 Accepted", "", ""), "is it an MCP server? Check the address"),
         (
             &answer("200 OK", "Content-Type: application/json\r\n", "{\"hello\":1}"),

@@ -34,6 +34,9 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
     if attempt > 0 {
         return None;
     }
+    if let CloseReason::NoTransport { streamable, sse } = reason {
+        return next_start(streamable, start, attempt).or_else(|| next_start(sse, start, attempt));
+    }
     // How a server that knows no handshake refuses one over HTTP.
     let unknown_there = |reason: &CloseReason| matches!(reason, CloseReason::HttpRefused(refusal) if matches!(refusal.status, 400 | 404 | 405));
     match (start, reason) {

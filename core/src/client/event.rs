@@ -101,6 +101,12 @@ pub enum Outcome {
         /// Whether the peer may have acted on it.
         maybe_ran: bool,
     },
+    /// Ours: the server has forgotten the session that it was sent in (HTTP links only). A new one is opened by itself;
+    /// if that is not to be had, the connection closes. `maybe_ran`: the server may have acted on it before.
+    SessionGone {
+        /// Whether the server may have acted on it.
+        maybe_ran: bool,
+    },
     /// Ours: the answer was longer than a message may be, and was skipped.
     TooLarge {
         /// Its bytes.

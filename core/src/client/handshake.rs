@@ -67,11 +67,14 @@ impl Session {
             ExchangeEnd::SessionGone => self.opening_failed(CloseReason::SessionGone),
             // A handshake that breaks off says nothing of versions: often nobody there speaks HTTP.
             ExchangeEnd::Broken if owner == Owner::Initialize => self.opening_failed(CloseReason::Eof),
+            ExchangeEnd::Faulty(fault) if owner == Owner::Initialize => {
+                self.opening_failed(CloseReason::Protocol(Violation::Http(*fault)));
+            }
             ExchangeEnd::Finished if owner == Owner::Initialize => {
                 let unanswered = Violation::Unanswered { method: Method::Initialize };
                 self.opening_failed(CloseReason::Protocol(unanswered));
             }
-            ExchangeEnd::Finished | ExchangeEnd::Broken => {
+            ExchangeEnd::Finished | ExchangeEnd::Broken | ExchangeEnd::Faulty(_) => {
                 self.opening_answered(owner, Reply::Unusable, now);
             }
         }

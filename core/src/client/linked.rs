@@ -8,6 +8,7 @@ use bytes::Bytes;
 use crate::client::encode::{self, Body};
 use crate::client::era::{self, Reply};
 use crate::client::event::{Event, Peer};
+use crate::client::opening::Older;
 use crate::client::requests::Owner;
 use crate::client::session::{Phase, Session};
 use crate::error::{CloseReason, Violation};
@@ -31,6 +32,20 @@ impl Session {
     pub(crate) fn never_hedge(&mut self) {
         if let Phase::Opening(opening) = &mut self.phase {
             opening.search.never_hedge();
+        }
+    }
+
+    /// Streamable HTTP was refused with this; the transport of 2024-11-05 is looked for.
+    pub(crate) fn tries_older(&mut self, refused: CloseReason) {
+        if let Phase::Opening(opening) = &mut self.phase {
+            opening.older = Older::Tried(Box::new(refused));
+        }
+    }
+
+    /// It is not there either, for this; the refusal counts.
+    pub(crate) fn older_failed(&mut self, why: CloseReason) {
+        if let Phase::Opening(opening) = &mut self.phase {
+            opening.older = Older::Failed(Box::new(why));
         }
     }
 

@@ -1,7 +1,10 @@
 //! What is kept while a session is not ready: the search for the era, and its two deadlines.
 
+use alloc::boxed::Box;
+
 use crate::client::config::Config;
 use crate::client::era::{EraSearch, Step};
+use crate::error::CloseReason;
 use crate::exchange::HttpRefusal;
 use crate::limits::Limits;
 use crate::time::Instant;
@@ -14,12 +17,35 @@ pub(super) struct Opening {
     pub(super) probed_at: Instant,
     /// What was wrong with an answer to the probe that said nothing of an era.
     pub(super) first_refusal: Option<HttpRefusal>,
+    pub(super) older: Older,
+}
+
+/// Whether the transport of 2024-11-05 was looked for where streamable HTTP was refused.
+#[derive(Debug)]
+pub(super) enum Older {
+    No,
+    /// It is looked for, or spoken; the newer one was refused for this.
+    Tried(Box<CloseReason>),
+    /// It is not there either, for this.
+    Failed(Box<CloseReason>),
 }
 
 impl Opening {
     pub(super) fn start(config: &Config, now: Instant) -> (Self, Step) {
         let (search, step) = EraSearch::start(&config.start);
-        (Self { search, started: now, probed_at: now, first_refusal: None }, step)
+        (Self { search, started: now, probed_at: now, first_refusal: None, older: Older::No }, step)
+    }
+
+    /// Why neither transport will do, if both were tried.
+    pub(super) fn tell_of_both(&mut self, reason: CloseReason) -> CloseReason {
+        if reason == CloseReason::Local {
+            return reason;
+        }
+        match core::mem::replace(&mut self.older, Older::No) {
+            Older::No => reason,
+            Older::Tried(streamable) => CloseReason::NoTransport { streamable, sse: Box::new(reason) },
+            Older::Failed(sse) => CloseReason::NoTransport { streamable: Box::new(reason), sse },
+        }
     }
 
     pub(super) const fn probed(&self) -> bool {

@@ -80,6 +80,7 @@ fn held(event: &Event) -> usize {
             Outcome::TimedOut { .. }
             | Outcome::Cancelled
             | Outcome::Lost { .. }
+            | Outcome::SessionGone { .. }
             | Outcome::TooLarge { .. }
             | Outcome::Invalid(_)
             | Outcome::Refused(_) => 0,
@@ -94,10 +95,20 @@ fn held(event: &Event) -> usize {
             peer.raw.retained_len() + text(&peer.instructions) + names
         }
         Event::Progress { progress, .. } => progress.message.as_ref().map_or(0, String::capacity),
-        Event::Closed(CloseReason::Refused { error, .. }) => error.message.capacity() + raw(&error.data),
-        Event::Closed(CloseReason::Challenged(challenge)) => challenge.heap_bytes(),
+        Event::Closed(reason) => held_by(reason),
         Event::Violation(Violation::Malformed(fault)) => fault.id.as_ref().map_or(0, RequestId::heap_bytes),
         Event::Violation(Violation::UnknownResponseId { id, .. }) => id.heap_bytes(),
-        Event::Verdict(_) | Event::PeerRequestEnded { .. } | Event::Violation(_) | Event::Closed(_) => 0,
+        Event::Verdict(_) | Event::PeerRequestEnded { .. } | Event::Violation(_) => 0,
+    }
+}
+
+fn held_by(reason: &CloseReason) -> usize {
+    match reason {
+        CloseReason::Refused { error, .. } => {
+            error.message.capacity() + error.data.as_ref().map_or(0, RawJson::retained_len)
+        }
+        CloseReason::Challenged(challenge) => challenge.heap_bytes(),
+        CloseReason::NoTransport { streamable, sse } => held_by(streamable) + held_by(sse),
+        _ => 0,
     }
 }

@@ -177,14 +177,17 @@ impl Session {
         let outcome = match end {
             ExchangeEnd::Finished => Outcome::Lost { maybe_ran: true },
             ExchangeEnd::Broken => Outcome::Lost { maybe_ran: open.sent },
-            ExchangeEnd::Unreachable | ExchangeEnd::SessionGone => Outcome::Lost { maybe_ran: false },
+            ExchangeEnd::Faulty(fault) => Outcome::Invalid(Violation::Http(fault)),
+            ExchangeEnd::Unreachable => Outcome::Lost { maybe_ran: false },
+            ExchangeEnd::SessionGone => Outcome::SessionGone { maybe_ran: false },
             ExchangeEnd::Refused(refusal) => Outcome::Refused(refusal),
             ExchangeEnd::Challenged(challenge) => Outcome::Challenged(challenge),
         };
         self.events.push(Event::Finished { request, outcome });
     }
 
-    /// The stream (on HTTP: the session) is gone: each open request is [`Outcome::Lost`], then
+    /// The stream (on HTTP: the session) is gone: each open request is [`Outcome::Lost`] (on HTTP, where the server
+    /// has forgotten the session, [`Outcome::SessionGone`]), then
     /// [`Event::Closed`] follows. An end of the stream while the era is still being looked for becomes
     /// [`CloseReason::DiedOnProbe`] if the probe was sent.
     pub fn handle_closed(&mut self, reason: CloseReason, now: Instant) {
@@ -216,13 +219,21 @@ impl Session {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
+        let reason = match &mut self.phase {
+            Phase::Opening(opening) => opening.tell_of_both(reason),
+            Phase::Ready(_) | Phase::Closed(_) => reason,
+        };
         self.phase = Phase::Closed(reason.clone());
         self.renewing = None;
         for id in self.requests.ids() {
             if let Some(open) = self.requests.remove(id)
                 && let Owner::Application(request) = open.owner
             {
-                let outcome = Outcome::Lost { maybe_ran: open.sent };
+                let maybe_ran = open.sent;
+                let outcome = match reason {
+                    CloseReason::SessionGone => Outcome::SessionGone { maybe_ran },
+                    _ => Outcome::Lost { maybe_ran },
+                };
                 self.events.push(Event::Finished { request, outcome });
             }
         }

@@ -7,6 +7,7 @@ use core::fmt;
 use super::event::{CallOutcome, ProtocolFault, ToolResult};
 use super::mask::Mask;
 use super::policy::DENIED_KIND;
+use crate::error::Violation;
 
 /// The most characters of a server's error that are told.
 const MAX_ERROR: usize = 1024;
@@ -28,7 +29,7 @@ impl CallOutcome {
                 format!("disconnected: the connection to the server was lost; {UNSURE}")
             }
             Self::Disconnected { maybe_ran: false } => String::from(
-                "disconnected: the connection to the server was lost before the call left; it did not run",
+                "disconnected: the connection to the server, or its session, was lost before; the call did not run",
             ),
             Self::Unavailable { status, error } if error.is_empty() => {
                 format!("unavailable: the server is {status}; the call was not made")
@@ -39,6 +40,9 @@ impl CallOutcome {
             Self::ProtocolError(ProtocolFault::Error(error)) => {
                 let said = mask.line_within(&error.message, MAX_ERROR);
                 format!("protocol_error: the server answered with error {}: {said}", error.code)
+            }
+            Self::ProtocolError(fault @ ProtocolFault::Invalid(Violation::Http(_))) => {
+                format!("protocol_error: {fault}; {UNSURE}")
             }
             Self::ProtocolError(fault) => format!("protocol_error: {fault}"),
         }

@@ -55,6 +55,7 @@ impl Shared {
                     Outcome::Error(error) => Err(mask.line_within(&error.message, MAX_WORDS)),
                     Outcome::TimedOut { limit, .. } => Err(format!("no answer within {limit:?}")),
                     Outcome::TooLarge { .. } => Err("the answer is too long".into()),
+                    Outcome::SessionGone { .. } => Err("the server has forgotten the session".into()),
                     Outcome::Lost { .. } | Outcome::Cancelled => Err("the connection is lost".into()),
                     _ => Err("the answer is unusable".into()),
                 },

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 use std::thread::Builder;
 
 use sanswire::Instant;
-use sanswire::client::{Event, Outcome, Start, Verdict};
+use sanswire::client::{Event, Start, Verdict};
+use sanswire::host::link::loses_session;
 use sanswire::host::{ClientHandle, RequestKey};
 
 use super::link::{Job, Todo};
@@ -142,12 +143,12 @@ impl Keeping<'_> {
         if !over.is_empty() {
             self.watch_open();
         }
-        if over.iter().any(|(_, outcome)| matches!(outcome, Outcome::Lost { .. })) {
+        if over.iter().any(|(_, outcome)| loses_session(outcome)) {
             closed = self.connection.is_closed();
         }
         if closed.is_some() {
             // The end of the connection says of it what there is to say, and why.
-            over.retain(|(_, outcome)| !matches!(outcome, Outcome::Lost { .. }));
+            over.retain(|(_, outcome)| !loses_session(outcome));
         }
         for (key, outcome) in over {
             self.host.act(|machine, now| machine.handle_outcome(key, Ok(outcome), now));

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use sanswire_std::sanswire::client::{Outcome, RequestOptions};
-use sanswire_std::sanswire::error::CloseReason;
+use sanswire_std::sanswire::error::{CloseReason, Violation};
+use sanswire_std::sanswire::http::h1::Fault;
 use sanswire_std::sanswire::mcp::{Era, Method};
 use sanswire_std::{Client, ConnectError, Direction, Ended, Tap};
 
@@ -23,6 +24,7 @@ trials!(
     a_call_that_timed_out_closes_its_connection,
     a_connection_that_ended_while_idle_is_not_used,
     nothing_is_sent_twice,
+    a_fault_of_http_is_named,
     b_73_a_stream_that_ends_without_a_reply,
     b_75_a_forgotten_session_is_opened_anew_once,
     b_77_a_refused_get_stream_changes_nothing,
@@ -259,6 +261,49 @@ fn nothing_is_sent_twice() {
     }
 }
 
+fn a_fault_of_http_is_named() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+    let long = format!("{head}X: {}\r\n\r\n", "x".repeat(70_000));
+    let many = format!("{head}{}\r\n", "X: y\r\n".repeat(200));
+    let both = format!("{head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let chunk = format!("{head}Transfer-Encoding: chunked\r\n\r\nsecret\r\n");
+    let stream = chunk.replace("application/json", "text/event-stream");
+    let table: [(&str, fn(Fault) -> bool); 8] = [
+        ("HTTP/2.0 200 OK\r\n\r\n", |fault| matches!(fault, Fault::Version | Fault::Head(_))),
+        ("SSH-2.0-secret\r\n\r\n", |fault| matches!(fault, Fault::Version | Fault::Head(_))),
+        ("HTTP/1.1 200 OK\r\nsecret : y\r\n\r\n", |fault| matches!(fault, Fault::Head(_))),
+        (&long, |fault| fault == Fault::HeadTooLong),
+        (&many, |fault| fault == Fault::TooManyFields),
+        (&both, |fault| matches!(fault, Fault::Framing(_) | Fault::Head(_))),
+        (&chunk, |fault| matches!(fault, Fault::Framing(_))),
+        (&stream, |fault| matches!(fault, Fault::Framing(_))),
+    ];
+    for (text, expected) in table {
+        let answers = text.to_owned();
+        let peer = modern(move |request, answer| match request.body.contains("broken") {
+            true => answer.raw(&answers),
+            false => answer.result(&says("hello")),
+        });
+        let client = connect(&peer);
+        let outcome = within(LONG, || outcome(&client, "broken", "{}"));
+        let Outcome::Invalid(Violation::Http(fault)) = outcome else { panic!("{text:.60}: {outcome:?}") };
+        assert!(expected(fault), "{text:.60}: {fault:?}");
+        assert!(!format!("{fault:?} {fault}").contains("secret"), "{fault:?}");
+        assert_eq!(tool(&client, "any", "{}"), "hello", "it is the end of that call alone");
+        // What opens the conversation, too.
+        let answers = text.to_owned();
+        let peer = Peer::start(move |_, answer| answer.raw(&answers));
+        let error = Client::connect_http(&peer.target(), options()).unwrap_err();
+        let ConnectError::Closed { reason, .. } = &error else { panic!("{error:?}") };
+        assert!(
+            matches!(&**reason, CloseReason::Protocol(Violation::Http(fault)) if expected(*fault)),
+            "{reason:?}"
+        );
+        let told = error.to_string();
+        assert!(told.contains("Check the address") && !told.contains("secret"), "{told}");
+    }
+}
+
 fn b_73_a_stream_that_ends_without_a_reply() {
     let streams = [
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n: hello\n\r\n0\r\n\r\n",
@@ -304,7 +349,8 @@ fn b_75_a_forgotten_session_is_opened_anew_once() {
     for call in calls {
         let outcome = within(LONG, || call.wait());
         // Some may have come so late that they met the new session.
-        assert!(matches!(outcome, Outcome::Lost { maybe_ran: false } | Outcome::Complete(_)), "{outcome:?}");
+        let fine = matches!(outcome, Outcome::SessionGone { maybe_ran: false } | Outcome::Complete(_));
+        assert!(fine, "{outcome:?}");
     }
     // To list once more does no harm.
     assert!(matches!(list.wait(), Outcome::Complete(_)));

@@ -35,14 +35,14 @@ impl Calls {
                 let server = open.tool.server.clone();
                 self.was_mute(&server, client, now);
             }
-            Ok(Outcome::Cancelled | Outcome::Lost { .. }) | Err(_) => {}
+            Ok(Outcome::Cancelled | Outcome::Lost { .. } | Outcome::SessionGone { .. }) | Err(_) => {}
             Ok(_) => self.probes.answers(&open.tool.server),
         }
         let fault = match outcome {
             Ok(Outcome::Complete(raw)) => return self.complete(call, raw, now),
             Ok(Outcome::InputRequired(input)) => return self.park(call, input, now),
             Ok(Outcome::TimedOut { .. }) => return self.finish(call, CallOutcome::TimedOut(limit), now),
-            Ok(Outcome::Lost { maybe_ran }) => {
+            Ok(Outcome::Lost { maybe_ran } | Outcome::SessionGone { maybe_ran }) => {
                 return self.lose(call, (client, first, maybe_ran), reach, now);
             }
             Err(ApiError::Closed | ApiError::NotReady) => {

@@ -78,7 +78,9 @@ impl Calls {
     ) -> bool {
         let Some((client, _)) = self.probes.open.remove(&probe) else { return false };
         match outcome {
-            Ok(Outcome::TimedOut { .. } | Outcome::Lost { .. }) => reach.lost(client, now),
+            Ok(Outcome::TimedOut { .. } | Outcome::Lost { .. } | Outcome::SessionGone { .. }) => {
+                reach.lost(client, now);
+            }
             // The newest revision has no ping.
             Err(ApiError::WrongEra { method: Method::Ping, .. }) => {
                 self.probe(client, Method::ServerDiscover, now);

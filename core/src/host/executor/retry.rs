@@ -135,8 +135,10 @@ impl RetrySettings {
 
 const fn class_of(outcome: &Outcome) -> Class {
     match outcome {
-        Outcome::Lost { maybe_ran: false } => Class::NotDone,
-        Outcome::Lost { .. } | Outcome::TimedOut { .. } => Class::Unknown,
+        Outcome::Lost { maybe_ran: false } | Outcome::SessionGone { maybe_ran: false } => Class::NotDone,
+        Outcome::Lost { .. } | Outcome::SessionGone { .. } | Outcome::TimedOut { .. } => Class::Unknown,
+        // Spoilt on the way.
+        Outcome::Invalid(Violation::Http(_)) => Class::Unknown,
         // No JSON at all: damaged on the way rather than meant.
         Outcome::Invalid(Violation::Malformed(fault))
             if matches!(fault.kind, FaultKind::NotUtf8 | FaultKind::NotJson(_)) =>
@@ -169,6 +171,7 @@ pub const fn is_transient(reason: &CloseReason) -> bool {
         | CloseReason::ConnectTimeout { .. }
         | CloseReason::SessionGone
         | CloseReason::Unreachable => true,
+        CloseReason::NoTransport { streamable, sse } => is_transient(streamable) || is_transient(sse),
         CloseReason::HttpRefused(refusal) => {
             matches!(refusal.status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
         }

@@ -103,12 +103,12 @@ pub enum Gate {
     Refuse(Status),
 }
 
-/// Whether a call that ended so lost its session with it: only if the connection ended.
+/// Whether a call that ended so lost its session with it: only if the connection ended, or the server forgot it.
 ///
 /// A call that timed out, was cancelled, or was answered with an error leaves its session as it was.
 #[must_use]
 pub const fn loses_session(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Lost { .. })
+    matches!(outcome, Outcome::Lost { .. } | Outcome::SessionGone { .. })
 }
 
 /// One server's connection as a state machine: it opens nothing, it says what to open and when.

@@ -46,7 +46,11 @@ impl Slot {
     pub(super) fn listened(&mut self, outcome: &Result<Outcome, ApiError>, shared: &Shared) {
         let again = matches!(
             outcome,
-            Ok(Outcome::Complete(_) | Outcome::Cancelled | Outcome::Lost { .. } | Outcome::TimedOut { .. })
+            Ok(Outcome::Complete(_)
+                | Outcome::Cancelled
+                | Outcome::Lost { .. }
+                | Outcome::SessionGone { .. }
+                | Outcome::TimedOut { .. })
         );
         if let Some(client) = self.client.as_mut().filter(|_| again) {
             client.listen_at = Some(shared.now().saturating_add(LISTEN_PAUSE));

@@ -59,6 +59,10 @@ pub(super) fn shown(mask: &Mask, text: &str) -> String {
 
 /// Why a connection ended, with what its server said of it.
 pub(super) fn why_closed(reason: &CloseReason) -> String {
+    if let CloseReason::NoTransport { streamable, sse } = reason {
+        let (streamable, sse) = (why_closed(streamable), why_closed(sse));
+        return format!("over streamable HTTP: {streamable}; over HTTP with SSE, the older way: {sse}");
+    }
     if let CloseReason::Refused { error, .. } = reason
         && !error.message.is_empty()
     {
@@ -76,6 +80,7 @@ pub(super) fn why_not(outcome: &Outcome) -> String {
         Outcome::TimedOut { limit, .. } => format!("no answer within {} ms", limit.as_millis()),
         Outcome::Cancelled => "it was given up".into(),
         Outcome::Lost { .. } => "the connection was lost".into(),
+        Outcome::SessionGone { .. } => "the server has forgotten the session".into(),
         Outcome::TooLarge { len, limit } => {
             format!("its answer has {len} bytes, the limit is {limit} (max_message_bytes)")
         }

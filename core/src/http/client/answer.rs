@@ -13,6 +13,8 @@ use crate::http::url::Url;
 const CHALLENGE_BYTES: usize = 8192;
 /// How much of a name out of a head is shown.
 const NAME_BYTES: usize = 64;
+/// How much of a path out of a head is shown.
+const PATH_BYTES: usize = 256;
 /// A session's id is sent with every request: so long it may be.
 const SESSION_ID_BYTES: usize = 1024;
 
@@ -85,7 +87,11 @@ pub(super) fn redirect(from: &Url, head: &ResponseHead) -> Result<Url, HttpRefus
     if to.authority() != from.authority() {
         return Err(refused(RefusedFor::OtherOrigin(alloc::format!("{}", to.authority()).into())));
     }
-    Some(to).filter(|_| matches!(head.status, 307 | 308)).ok_or_else(|| refused(RefusedFor::Redirect))
+    if matches!(head.status, 307 | 308) {
+        return Ok(to);
+    }
+    let path = to.target().split('?').next().unwrap_or_default();
+    Err(refused(RefusedFor::Moved(cut(path, PATH_BYTES).into())))
 }
 
 /// At most so many bytes.
@@ -170,7 +176,20 @@ mod tests {
                 assert_eq!(to(status, location), Err(HttpRefusal { status, why }), "{status} {location}");
             }
         }
-        for (status, location) in [(301, "/a"), (302, "/a"), (303, "/a"), (308, "ftp://x"), (308, "/a b")] {
+        let long = alloc::format!("/{}", "a".repeat(PATH_BYTES));
+        for (location, path) in [
+            ("/a", "/a"),
+            ("?token=1", "/mcp"),
+            ("https://x.example/a/?token=1#b", "/a/"),
+            (&*long, &long[..PATH_BYTES]),
+        ] {
+            for status in [301, 302, 303] {
+                let why = RefusedFor::Moved(path.into());
+                assert_eq!(to(status, location), Err(HttpRefusal { status, why }), "{status} {location}");
+            }
+        }
+        let secret = "https://user:word@x.example/a";
+        for (status, location) in [(301, "ftp://x"), (308, "ftp://x"), (308, "/a b"), (302, secret)] {
             let why = RefusedFor::Redirect;
             assert_eq!(to(status, location), Err(HttpRefusal { status, why }), "{status} {location}");
         }

@@ -180,19 +180,18 @@ impl Client {
         }
     }
 
-    /// The content of an answer is whole, or as much of it as there will be.
+    /// The content of an answer is whole, or as much of it as there will be: `broken` says why there is no more.
     pub(super) fn whole(
         &mut self,
         handle: ExchangeHandle,
         status: u16,
         content: Content,
-        complete: bool,
+        broken: Option<ExchangeEnd>,
         now: Instant,
     ) {
         let success = matches!(status, 200..=299);
-        if !complete {
-            let end =
-                if success { ExchangeEnd::Broken } else { ExchangeEnd::Refused(HttpRefusal::new(status)) };
+        if let Some(broken) = broken {
+            let end = if success { broken } else { ExchangeEnd::Refused(HttpRefusal::new(status)) };
             return self.call_ended(handle, end, now);
         }
         let none = self.calls.get(handle).is_none_or(|call| call.exchange.reply == ReplyForm::None);
@@ -322,7 +321,10 @@ impl Client {
                 ExchangeEnd::Refused(refusal) => Some(refusal.status),
                 ExchangeEnd::Challenged(challenge) => Some(challenge.status),
                 ExchangeEnd::SessionGone => Some(404),
-                ExchangeEnd::Finished | ExchangeEnd::Broken | ExchangeEnd::Unreachable => None,
+                ExchangeEnd::Finished
+                | ExchangeEnd::Broken
+                | ExchangeEnd::Faulty(_)
+                | ExchangeEnd::Unreachable => None,
             };
             if let Some(status) = status {
                 self.session.tell(Violation::NotTaken { method: method.map(Method::bounded), status });

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::client::Event;
-use crate::error::CloseReason;
+use crate::error::{CloseReason, Violation};
 use crate::exchange::{
     Effect as SessionEffect, ExchangeEnd, ExchangeHandle, HttpRefusal, Origin, RefusedFor,
 };
@@ -14,6 +14,7 @@ use crate::http::client::answer::{self, Media};
 use crate::http::client::calls::Place;
 use crate::http::client::wire::{Reading, Role};
 use crate::http::client::{Client, Effect, End};
+use crate::http::h1::Fault;
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::http::url::Url;
 use crate::jsonrpc::{self, Message, RequestId};
@@ -258,18 +259,19 @@ impl Client {
         let whole = end == End::Whole;
         let broken = match end {
             End::Unreachable if !wire.sent => ExchangeEnd::Unreachable,
-            End::Whole | End::Broken | End::Unreachable => ExchangeEnd::Broken,
+            End::Faulty(fault) if fault != Fault::Truncated => ExchangeEnd::Faulty(fault),
+            End::Whole | End::Broken | End::Faulty(_) | End::Unreachable => ExchangeEnd::Broken,
         };
         match (wire.role, wire.reading) {
             (Role::Done | Role::Delete, _) => {}
             (Role::Call(handle), Reading::Whole { status, content }) => {
-                self.whole(handle, status, content, whole, now);
+                self.whole(handle, status, content, (!whole).then_some(broken), now);
             }
             (Role::Call(handle) | Role::Resume(handle), Reading::Events(_)) => {
-                let end = if whole { ExchangeEnd::Finished } else { ExchangeEnd::Broken };
+                let end = if whole { ExchangeEnd::Finished } else { broken };
                 self.stream_ended(handle, end, true, now);
             }
-            (Role::Resume(handle), _) => self.stream_ended(handle, ExchangeEnd::Broken, false, now),
+            (Role::Resume(handle), _) => self.stream_ended(handle, broken, false, now),
             (Role::Call(handle), _) => self.call_ended(handle, broken, now),
             (Role::Tools(handle), Reading::Whole { content, .. }) if whole => match content.into_frame() {
                 Some(frame) => self.refetched(handle, frame, now),
@@ -278,10 +280,10 @@ impl Client {
             (Role::Tools(handle), _) => self.refetch_failed(handle, now),
             (Role::Push, _) => self.push_ended(false, now),
             (Role::Old, _) => {
-                let reason = if broken == ExchangeEnd::Unreachable {
-                    CloseReason::Unreachable
-                } else {
-                    CloseReason::Eof
+                let reason = match broken {
+                    ExchangeEnd::Unreachable => CloseReason::Unreachable,
+                    ExchangeEnd::Faulty(fault) => CloseReason::Protocol(Violation::Http(fault)),
+                    _ => CloseReason::Eof,
                 };
                 self.old_over(reason, now);
             }

@@ -5,6 +5,7 @@ use core::fmt;
 use bytes::Bytes;
 
 use crate::exchange::Partition;
+use crate::http::h1::Fault;
 use crate::http::head::{HttpHandle, RequestHead};
 use crate::http::url::Authority;
 
@@ -65,6 +66,8 @@ pub enum End {
     Whole,
     /// It broke off.
     Broken,
+    /// The server sent what is not HTTP as it should be.
+    Faulty(Fault),
     /// No connection could be made, or none that may be used. Nothing of the request left.
     Unreachable,
 }

@@ -72,6 +72,12 @@ impl Client {
         {
             return false;
         }
+        self.session.tries_older(match error {
+            Some(error) => {
+                CloseReason::Refused { method: Method::Initialize, error: error.clone().bounded() }
+            }
+            None => CloseReason::HttpRefused(HttpRefusal::new(status).into()),
+        });
         if let Some(call) = self.calls.get_mut(handle) {
             let fallback = Fallback { status, error: error.cloned() };
             call.place = Place::FallsBack(fallback.into());
@@ -124,6 +130,7 @@ impl Client {
         self.legacy.gate = Gate::Open;
         let Some(call) = self.calls.remove(handle) else { return };
         let Place::FallsBack(fallback) = call.place else { return };
+        self.session.older_failed(reason);
         match fallback.error {
             Some(error) => self.session.handle_error_of(handle, error, now),
             None => {

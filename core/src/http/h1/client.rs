@@ -163,6 +163,9 @@ impl Client {
                 Stage::Idle => return self.end(Closed::Fault(Fault::Unasked)),
                 // An answer to what was never asked, such as one that a server gives to a connection it gives up.
                 Stage::Head(_) if !self.begun => return self.end(Closed::Fault(Fault::Unasked)),
+                Stage::Head(_) if !may_be_answer(self.input.unread()) => {
+                    return self.end(Closed::Fault(Fault::Head("it is no HTTP")));
+                }
                 Stage::Head(scan) => {
                     self.head_since.get_or_insert(now);
                     let found = scan.find(self.input.unread(), &self.limits);
@@ -254,6 +257,14 @@ impl Client {
             self.closed = Some(why);
         }
     }
+}
+
+/// Whether this can be the beginning of an answer. What is none is told before it is waited for to the end, which may
+/// never come.
+fn may_be_answer(unread: &[u8]) -> bool {
+    const BEGINS: &[u8] = b"HTTP/";
+    let len = unread.len().min(BEGINS.len());
+    unread.get(..len) == BEGINS.get(..len)
 }
 
 /// Whether a head can be sent so that every server reads it as it is meant.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use sanswire::client::{Config, Session};
 use sanswire::error::ConfigError;
 use sanswire::http::client::{Client, Effect, End};
-use sanswire::http::h1::{self, ClientEvent};
+use sanswire::http::h1::{self, ClientEvent, Closed, Fault};
 use sanswire::{Instant, Machine as _};
 
 use self::dials::Dial;
@@ -184,10 +184,10 @@ impl Net {
     fn pump(&mut self, shared: &Shared, number: u64, now: Instant) {
         let Some(line) = self.lines.get_mut(&number) else { return };
         let tap = shared.tap.as_deref();
-        let mut over = false;
+        let mut over = None;
         while let Some(event) = line.machine.poll_event() {
-            if matches!(event, ClientEvent::Closed(_)) {
-                over = true;
+            if let ClientEvent::Closed(reason) = event {
+                over = Some(reason);
                 break;
             }
             let Some(open) = &mut line.open else { continue };
@@ -227,8 +227,8 @@ impl Net {
                 _ => {}
             }
         }
-        if over || line.open.is_none() && !line.machine.is_idle() {
-            self.bury(number, now);
+        if over.is_some() || line.open.is_none() && !line.machine.is_idle() {
+            self.bury(number, fault_of(over), now);
         } else if line.open.is_none() {
             self.rest(number, now);
         }
@@ -261,7 +261,7 @@ impl Net {
             if numbers.is_empty() && self.waiting.is_empty() {
                 return;
             }
-            numbers.into_iter().for_each(|number| self.bury(number, now));
+            numbers.into_iter().for_each(|number| self.bury(number, None, now));
             for order in std::mem::take(&mut self.waiting) {
                 self.client.handle_end(order.exchange, End::Unreachable, now);
             }
@@ -281,5 +281,13 @@ impl Net {
         for (_, mut line) in std::mem::take(&mut self.lines) {
             line.wire.shutdown();
         }
+    }
+}
+
+/// What a peer did that a connection is over for, if it did something.
+fn fault_of(over: Option<Closed>) -> Option<Fault> {
+    match over {
+        Some(Closed::Fault(fault)) => Some(fault),
+        _ => None,
     }
 }

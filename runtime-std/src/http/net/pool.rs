@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sanswire::Instant;
 use sanswire::exchange::Partition;
 use sanswire::http::client::End;
-use sanswire::http::h1::Body;
+use sanswire::http::h1::{Body, Fault};
 use sanswire::http::{Authority, HttpHandle, RequestHead};
 
 use super::line::{Line, Open};
@@ -82,7 +82,7 @@ impl Net {
             let number = self.idle.remove(place);
             let line = self.lines.get_mut(&number)?;
             if now.saturating_since(line.idle_since) > LOOK_AFTER && line.read(now) != Got::Nothing {
-                self.bury(number, now);
+                self.bury(number, None, now);
                 continue;
             }
             return Some(number);
@@ -114,7 +114,7 @@ impl Net {
         if taken {
             self.write(shared, number, now);
         } else {
-            self.bury(number, now);
+            self.bury(number, None, now);
         }
     }
 
@@ -131,8 +131,8 @@ impl Net {
     }
 
     /// A connection is over. What it carried is sent over another one if nothing of it can have been read: the
-    /// connection had served before, and was found closed before it took the first byte.
-    pub(super) fn bury(&mut self, number: u64, now: Instant) {
+    /// connection had served before, and was found closed before it took the first byte. `fault`: what its peer did.
+    pub(super) fn bury(&mut self, number: u64, fault: Option<Fault>, now: Instant) {
         self.idle.retain(|idle| *idle != number);
         let Some(mut line) = self.lines.remove(&number) else { return };
         line.wire.shutdown();
@@ -143,9 +143,11 @@ impl Net {
             None => {}
             Some(Open { order: Some(order), .. }) if line.used => self.waiting.push_front(order),
             Some(Open { order: Some(order), .. }) => {
-                self.client.handle_end(order.exchange, End::Unreachable, now);
+                self.client.handle_end(order.exchange, fault.map_or(End::Unreachable, End::Faulty), now);
             }
-            Some(Open { exchange, .. }) => self.client.handle_end(exchange, End::Broken, now),
+            Some(Open { exchange, .. }) => {
+                self.client.handle_end(exchange, fault.map_or(End::Broken, End::Faulty), now);
+            }
         }
     }
 

@@ -265,3 +265,28 @@ fn events_that_nobody_takes_stop_the_reading() {
     assert_eq!(read(&mut client).1.len(), taken);
     assert!(client.wants_read());
 }
+
+#[test]
+fn what_is_no_http_is_told_before_it_ends() {
+    for said in
+        ["SSH-2.0-x", "220 mail", "\x15\x03\x03", "\r\nHTTP/1.1 200 OK\r\n\r\n", "http/1.1 200 OK", "HTTQ"]
+    {
+        for size in 1..=said.len() {
+            let mut client = asked("GET");
+            for piece in said.as_bytes().chunks(size) {
+                client.handle_input(piece, NOW);
+            }
+            let no_http = ClientEvent::Closed(Closed::Fault(Fault::Head("it is no HTTP")));
+            assert_eq!(client_events(&mut client), vec![no_http], "{said:?} in pieces of {size}");
+        }
+    }
+    // What may become an answer is waited for, and cut off otherwise.
+    for said in ["H", "HTTP/", "HTTP/1.1 200"] {
+        let mut client = asked("GET");
+        client.handle_input(said.as_bytes(), NOW);
+        assert_eq!(client_events(&mut client), vec![], "{said}");
+        client.handle_eof(NOW);
+        let cut = ClientEvent::Closed(Closed::Fault(Fault::Truncated));
+        assert_eq!(client_events(&mut client), vec![cut], "{said}");
+    }
+}
