@@ -127,6 +127,9 @@ impl Server {
             context.warn(warning);
         }
         let target = web.target().map_err(failed)?;
+        web.check_files().map_err(|why| {
+            Failure::new(status::OTHER, "configuration", format!("{}: {why}", entry.place())).of(&entry.name)
+        })?;
         let key = key(&[&OsString::from(&web.url)]);
         // As it is written: the values that are put in may change, as secrets do.
         let mut parts = vec![key.as_bytes()];
@@ -143,7 +146,7 @@ impl Server {
 
     /// A server that is in no file.
     pub(crate) fn in_no_file(context: &Context, reach: &Reach) -> Result<Self, Failure> {
-        if let Some(remote) = Remote::given(&reach.web).map_err(Failure::usage)? {
+        if let Some(remote) = Remote::given(&reach.web)? {
             no_environment(context)?;
             let entry = Entry::new(host(&remote.url), Kind::Http(remote.clone()), Origin::Own);
             return Self::on_the_web(context, &entry, &remote, Given::Itself(Box::new(reach.clone())));

@@ -6,7 +6,7 @@ use sanswire::error::{ApiError, CloseReason};
 use sanswire::host::catalog::ToolFilter;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, codes};
-use sanswire_std::{Client, ConnectError, DialFault, Exit, Tap, TlsFault};
+use sanswire_std::{Client, ConnectError, DialFault, Exit, PemFault, Tap, TlsFault};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -290,7 +290,7 @@ fn connect_failure(name: &str, error: &ConnectError) -> Failure {
             (status::UNREACHABLE, "not_started")
         }
         ConnectError::Dial { .. } => (status::UNREACHABLE, "unreachable"),
-        ConnectError::Reach(fault) => match &**fault {
+        ConnectError::Reach(fault) => match innermost(fault) {
             DialFault::TimedOut { .. } => (status::UNREACHABLE, "timed_out"),
             DialFault::Tls(TlsFault::File { .. } | TlsFault::Key { .. })
             | DialFault::ProxySetting { .. }
@@ -306,12 +306,35 @@ fn connect_failure(name: &str, error: &ConnectError) -> Failure {
         _ => (status::UNREACHABLE, "not_ready"),
     };
     let failure = Failure::new(status, code, format!("{name}: {error}")).of(name);
+    if let ConnectError::Reach(fault) = error
+        && let Some(hint) = way_round(fault)
+    {
+        return failure.hint(hint);
+    }
     match code {
         "timed_out" => failure.hint("give it longer with --timeout SECONDS"),
         "not_started" if matches!(error, ConnectError::Spawn { .. }) => {
             failure.hint("the program and each of its arguments stand as words of their own")
         }
         _ => failure,
+    }
+}
+
+/// What went wrong, on the way to a proxy as on the way to the server.
+fn innermost(fault: &DialFault) -> &DialFault {
+    if let DialFault::ProxyUnreached { fault, .. } = fault { fault } else { fault }
+}
+
+/// What to give for another way, where one can be given.
+fn way_round(fault: &DialFault) -> Option<&'static str> {
+    match fault {
+        DialFault::ProxyUnreached { .. } | DialFault::Proxy { .. } | DialFault::ProxySetting { .. } => Some(
+            "without a proxy: --proxy none, or \"proxy\": \"none\" in its entry; another one: --proxy http://HOST:PORT",
+        ),
+        DialFault::Tls(TlsFault::File { fault: PemFault::Missing("private key"), .. }) => {
+            Some("a key in a file of its own is named by --client-key, or by \"client_key\" in its entry")
+        }
+        _ => None,
     }
 }
 

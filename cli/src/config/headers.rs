@@ -35,7 +35,16 @@ pub(crate) fn check(name: &str, value: &str) -> Result<String, String> {
             "the header {name} belongs to the transport, which writes it itself; leave it out"
         ));
     }
-    Ok(value.replace(['\r', '\n'], ""))
+    let value = value.replace(['\r', '\n'], "");
+    if value.chars().any(|c| c.is_ascii_control() && c != '\t') {
+        return Err(format!("the value of the header {name} holds control characters; take them out"));
+    }
+    Ok(value)
+}
+
+/// Whether a header of this name says who asks.
+pub(crate) fn is_authorization(name: &str) -> bool {
+    name.eq_ignore_ascii_case("authorization")
 }
 
 /// A value as it is sent, with everything put in: no white space around it, and `Bearer ` before an authorization
@@ -45,9 +54,12 @@ pub(crate) fn finish(name: &str, value: &str) -> Result<String, String> {
     if value.contains(['\r', '\n', '\0']) {
         return Err(format!("the value of the header {name} has a line break in it"));
     }
-    let lone = name.eq_ignore_ascii_case("authorization")
-        && !value.is_empty()
-        && !value.contains(char::is_whitespace);
+    let lone = is_authorization(name) && !value.is_empty() && !value.contains(char::is_whitespace);
+    if lone && ["bearer", "basic"].iter().any(|scheme| value.eq_ignore_ascii_case(scheme)) {
+        return Err(format!(
+            "the header {name} is {value:?} and nothing behind it; is the variable empty that belongs there?"
+        ));
+    }
     Ok(if lone { format!("Bearer {value}") } else { value.to_owned() })
 }
 
@@ -112,6 +124,8 @@ mod tests {
         for name in ["", "a b", "a:b", "ä", "a\n"] {
             assert!(check(name, "x").is_err(), "{name:?}");
         }
+        assert_eq!(check("A", "a\tb ä"), Ok("a\tb ä".into()));
+        assert!(check("A", "a\u{1b}[2J").is_err_and(|why| why.contains("take them out")));
     }
 
     #[test]
@@ -124,8 +138,15 @@ mod tests {
             ("authorization", "Basic abc", "Basic abc"),
             ("Authorization", "", ""),
             ("X-Authorization", "sk-1", "sk-1"),
+            ("X-Scheme", "Bearer", "Bearer"),
         ] {
             assert_eq!(finish(name, value), Ok(sent.into()), "{name}");
+        }
+        for value in ["Bearer", "bearer ", "Basic"] {
+            assert!(
+                finish("Authorization", value).is_err_and(|why| why.contains("nothing behind it")),
+                "{value}"
+            );
         }
     }
 

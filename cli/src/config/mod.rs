@@ -6,6 +6,7 @@ mod edit;
 mod entry;
 pub(crate) mod expand;
 mod file;
+mod given;
 pub(crate) mod headers;
 mod kind;
 pub(crate) mod launch;
@@ -27,6 +28,7 @@ use sanswire::host::{HostConfig, ServerConfig};
 
 pub(crate) use dialects::CLIENTS;
 pub(crate) use entry::{Entry, Origin};
+pub(crate) use given::is_variable;
 pub(crate) use kind::Kind;
 pub(crate) use launch::launch;
 pub(crate) use literal::{Literal, literals};

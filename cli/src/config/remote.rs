@@ -3,11 +3,11 @@
 use clap::ValueEnum;
 use sanswire::http::Url;
 use sanswire::jsonrpc::{JsonRef, ObjectWriter};
+use sanswire_std::ProxyAddress;
 
 use super::headers;
 use super::kind::{Words, pairs};
 use crate::json::{member, text};
-use crate::options::WebArgs;
 
 /// A server on the web. References in the values of headers, and in an address where its file's rules say so, stand as
 /// they are.
@@ -37,13 +37,23 @@ pub(crate) enum Speaks {
     #[default]
     Auto,
     /// Streamable HTTP, nothing else
+    #[value(alias = "streamable-http")]
     Http,
     /// The older way, with a stream of events beside the requests; nothing else
     Sse,
 }
 
-/// The proxy that is none.
-pub(crate) const NO_PROXY: &str = "none";
+/// Whether this is said of a server that is to be reached by no proxy.
+pub(super) fn is_no_proxy(proxy: &str) -> bool {
+    proxy.trim().eq_ignore_ascii_case("none")
+}
+
+/// Reads the address of a proxy. What stands in it may be secret, and is not repeated.
+pub(super) fn proxy_address(proxy: &str) -> Result<ProxyAddress, String> {
+    ProxyAddress::parse(proxy).map_err(|fault| {
+        format!("its proxy cannot be used: {fault}; give one as http://HOST:PORT, or none, which is no proxy")
+    })
+}
 
 /// Members of ours that only a server on the web has.
 pub(super) const MEMBERS: [&str; 7] =
@@ -120,58 +130,34 @@ impl Remote {
         Ok(this)
     }
 
-    /// What the command line says. `None`: nothing.
-    pub(crate) fn given(args: &WebArgs) -> Result<Option<Self>, String> {
-        let Some(url) = &args.url else {
-            let stray = "--header and the like go with --url, and not with other kinds of server";
-            return if args.needs_url() { Err(stray.into()) } else { Ok(None) };
-        };
-        check_url(url)?;
-        let mut headers = Vec::new();
-        for header in &args.header {
-            // It may be secret, and is not repeated.
-            let (name, value) = headers::one(header).ok_or("a header is not Name: value")?;
-            headers.push((name.clone(), headers::check(&name, &value)?));
-        }
-        // From then on it does not matter where it is used.
-        let path = |path: &Option<std::path::PathBuf>| {
-            path.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
-        };
-        let path = |said| path(said).map(|path| path.to_string_lossy().into_owned());
-        let this = Self {
-            url: url.trim().to_owned(),
-            headers,
-            speaks: if args.sse { Speaks::Sse } else { args.transport.unwrap_or_default() },
-            bearer_env: args.bearer_env.clone(),
-            ca_file: path(&args.ca_file),
-            client_cert: path(&args.client_cert),
-            client_key: path(&args.client_key),
-            proxy: args.proxy.clone(),
-            public_only: args.public_only,
-        };
-        this.check()?;
-        Ok(Some(this))
-    }
-
     /// Whether a header says who we are.
     pub(crate) fn has_authorization(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     /// What does not go together.
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.bearer_env.is_some() && self.has_authorization() {
             return Err("bearer_env and a header Authorization say the same thing; leave one out".into());
         }
         if self.client_key.is_some() && self.client_cert.is_none() {
             return Err("client_key is the key of a client_cert, which is not there".into());
         }
-        if self.public_only && self.proxy.as_ref().is_some_and(|proxy| proxy != NO_PROXY) {
-            return Err(
-                "public_only and a proxy do not go together: a proxy connects to whatever it likes".into()
-            );
+        if let Some(proxy) = self.at_proxy() {
+            if self.public_only {
+                return Err(
+                    "public_only and a proxy do not go together: a proxy connects to whatever it likes"
+                        .into(),
+                );
+            }
+            proxy_address(proxy)?;
         }
         Ok(())
+    }
+
+    /// The address of the proxy that it is reached by, whatever the environment says.
+    fn at_proxy(&self) -> Option<&str> {
+        self.proxy.as_deref().filter(|proxy| !is_no_proxy(proxy))
     }
 
     /// As it stands in a file of ours; what is empty is left out.
@@ -305,6 +291,11 @@ mod tests {
             (r#","client_key":"k""#, "client_cert, which is not there"),
             (r#","public_only":"yes""#, "public_only is a string, not true or false"),
             (r#","public_only":true,"proxy":"http://p""#, "do not go together"),
+            (
+                r#","proxy":"socks5://p:1""#,
+                "http:// and https:// addresses are supported; give one as http://HOST:PORT",
+            ),
+            (r#","proxy":"http://me:pw@""#, "the host is missing"),
             (r#","headers":{"Host":"y"}"#, "belongs to the transport"),
         ] {
             let why = own(members).expect_err(members);

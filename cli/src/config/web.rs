@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use sanswire::http::client::Kind as Transport;
-use sanswire_std::{HttpTarget, Proxy, ProxyAddress};
+use sanswire_std::{HttpTarget, Proxy};
 
 use super::entry::Entry;
 use super::expand::{Piece, Rules, pieces};
 use super::kind::Kind;
 use super::launch::{Expansion, Values, variable_secrets};
-use super::remote::{NO_PROXY, Speaks, shown};
+use super::remote::{Speaks, is_no_proxy, proxy_address, shown};
 use super::{headers, secrets};
 use crate::failure::Failure;
 
@@ -42,7 +42,13 @@ pub(crate) fn web(entry: &Entry) -> Result<Option<Web>, Failure> {
     for (name, value) in &remote.headers {
         let expanded = out.put_in(value, &format!("headers.{name}"))?;
         out.secrets.extend(variable_secrets(&expanded.values));
-        sent.push((name.clone(), headers::finish(name, &expanded.text).map_err(wrong)?));
+        let said = headers::finish(name, &expanded.text).map_err(wrong)?;
+        if said.is_empty() && headers::is_authorization(name) {
+            let place = entry.place();
+            out.warnings.push(format!("{place}: headers.{name} is empty, and is not sent"));
+            continue;
+        }
+        sent.push((name.clone(), said));
     }
     if let Some(name) = &remote.bearer_env {
         let token = bearer(name)
@@ -61,6 +67,16 @@ pub(crate) fn web(entry: &Entry) -> Result<Option<Web>, Failure> {
     let folder = entry.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let path = |path: &String| folder.join(path);
     let key = remote.client_key.as_ref().or(remote.client_cert.as_ref());
+    let plain = |url: &str| url.trim().get(..7).is_some_and(|start| start.eq_ignore_ascii_case("http://"));
+    if plain(&url) && remote.proxy.as_deref().is_none_or(|proxy| plain(proxy) || is_no_proxy(proxy)) {
+        for member in [("ca_file", &remote.ca_file), ("client_cert", &remote.client_cert)] {
+            if let (name, Some(_)) = member {
+                let place = entry.place();
+                out.warnings
+                    .push(format!("{place}: {name} has no effect: certificates count with https:// only"));
+            }
+        }
+    }
     let (secrets, warnings) = (out.secrets, out.warnings);
     Ok(Some(Web {
         url: url.trim().to_owned(),
@@ -89,6 +105,9 @@ fn bearer(name: &str) -> Result<String, String> {
     if token.is_empty() {
         return Err(format!("the variable {named} is empty"));
     }
+    if token.eq_ignore_ascii_case("bearer") {
+        return Err(format!("the variable {named} holds no token, but the word {token} alone"));
+    }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(format!(
             "what the variable {named} holds is no token: it has white space or odd characters"
@@ -98,6 +117,26 @@ fn bearer(name: &str) -> Result<String, String> {
 }
 
 impl Web {
+    /// Whether the files that it names are there. What is in them is read when it is needed.
+    pub(crate) fn check_files(&self) -> Result<(), String> {
+        let shown = self.client_certificate.as_ref();
+        let files = [
+            ("ca_file", self.ca_file.as_ref()),
+            ("client_cert", shown.map(|(certificate, _)| certificate)),
+            ("client_key", shown.map(|(_, key)| key)),
+        ];
+        for (member, path) in files {
+            let Some(path) = path else { continue };
+            let why = match std::fs::metadata(path) {
+                Ok(found) if found.is_dir() => "it is a folder".to_owned(),
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            };
+            return Err(format!("{member} {} cannot be read ({why}); correct the path", path.display()));
+        }
+        Ok(())
+    }
+
     /// As the runtime wants it. Fails, with the reason, where an address or a header is none.
     pub(crate) fn target(&self) -> Result<HttpTarget, String> {
         let mut target =
@@ -115,10 +154,8 @@ impl Web {
         target.public_only = self.public_only;
         target.proxy = match self.proxy.as_deref() {
             None => Proxy::Environment,
-            Some(NO_PROXY) => Proxy::Direct,
-            Some(url) => Proxy::At(
-                ProxyAddress::parse(url).map_err(|fault| format!("its proxy cannot be used: {fault}"))?,
-            ),
+            Some(proxy) if is_no_proxy(proxy) => Proxy::Direct,
+            Some(proxy) => Proxy::At(proxy_address(proxy)?),
         };
         Ok(target)
     }

@@ -26,7 +26,7 @@ const NAME: &str = "sanswire-demo";
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Demo {
     /// Let this tool be called, and deny all that are not named so; may be repeated. They are listed all the same
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", value_parser = tools::NAMES)]
     allow: Vec<String>,
     /// Serve all who connect to this address instead
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["unix", "http"])]

@@ -16,6 +16,10 @@ const AROUND: usize = 4096;
 
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
+/// The names of all of them, that of the one that comes and goes too.
+pub(super) const NAMES: [&str; 12] =
+    ["echo", "add", "slow", "image", "fail", "ask", "big", "structured", "log", "count", "toggle", "extra"];
+
 pub(super) fn offer(builder: Builder) -> Builder {
     let sum = Schema::object().property("sum", Schema::number());
     let seconds = Schema::number().description("How long.").minimum(0).maximum(3600);

@@ -326,6 +326,26 @@ fn what_is_not_granted_is_listed_and_denied() {
 }
 
 #[test]
+fn no_tool_is_granted_that_is_not_there_and_those_that_are_are_named() {
+    let home = Home::new();
+    let ran = home.run(&["demo-server", "--allow", "echo", "--allow", "ecko"]);
+    assert!(ran.status == 1 && ran.stdout.is_empty(), "{ran:?}");
+    let named = ran.stderr.split_once("possible values: ").and_then(|(_, rest)| rest.split_once(']'));
+    let named: Vec<String> = named.expect(&ran.stderr).0.split(", ").map(str::to_owned).collect();
+    // They are those that it has, once the one that comes and goes is there.
+    let mut talk = Talk::start(&["--allow", "toggle", "--allow", "extra"]);
+    talk.ask(1, &modern(1, "tools/call", json!({"name": "toggle"})));
+    let listed = talk.ask(2, &modern(2, "tools/list", json!({})));
+    let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+    let mut listed: Vec<String> = listed["result"]["tools"].as_array().unwrap().iter().map(name).collect();
+    let mut sorted = named;
+    sorted.sort();
+    listed.sort();
+    assert_eq!(sorted, listed);
+    assert_eq!(said(&talk.ask(3, &modern(3, "tools/call", json!({"name": "extra"})))), "Here I am.");
+}
+
+#[test]
 fn a_signal_lets_what_is_under_way_finish() {
     let mut talk = Talk::start(&[]);
     talk.say(&modern(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 0.5, "steps": 2}})));

@@ -30,3 +30,4 @@ mod signals;
 mod strangers;
 mod trust;
 mod web;
+mod web_words;

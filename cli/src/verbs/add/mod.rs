@@ -102,7 +102,7 @@ pub(super) fn file(context: &Context, project: bool) -> Result<PathBuf, Failure>
 
 /// What the command line says of how it is reached. `None`: nothing.
 fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> {
-    let remote = Remote::given(&addition.web).map_err(Failure::usage)?;
+    let remote = Remote::given(&addition.web)?;
     if let Some((program, args)) = addition.command.split_first() {
         let text = |word: &std::ffi::OsString| {
             word.to_str()

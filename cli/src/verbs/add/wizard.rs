@@ -1,7 +1,7 @@
 //! The questions of `add`, one after the other. Escape leaves them, and nothing was written.
 
 use super::New;
-use crate::config::{Remote, Speaks, check_url, headers};
+use crate::config::{Remote, Speaks, check_url, headers, is_variable};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::prompt::{Asked, choose, line};
@@ -68,8 +68,7 @@ const BEARER: &str = "Variable that holds a token for it, if any";
 
 /// The name of a variable, or nothing.
 fn variable(text: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if text.trim().chars().all(plain) {
+    if text.trim().is_empty() || is_variable(text.trim()) {
         Ok(())
     } else {
         Err("the name of a variable is needed, not the token".into())

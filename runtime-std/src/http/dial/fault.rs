@@ -50,6 +50,13 @@ pub enum DialFault {
         /// The address.
         address: IpAddr,
     },
+    /// The proxy itself cannot be reached.
+    ProxyUnreached {
+        /// Where the proxy should be: host and port.
+        proxy: Box<str>,
+        /// Why not.
+        fault: Box<Self>,
+    },
     /// The proxy did not open a way to the server.
     Proxy {
         /// Where the proxy is: host and port.
@@ -206,6 +213,9 @@ impl fmt::Display for DialFault {
                 "its address {address} does not belong to the public network, and this server may have no other; \
                  allow private addresses for it if it is yours"
             ),
+            Self::ProxyUnreached { proxy, fault } => {
+                write!(f, "the proxy {} cannot be reached: {fault}", escaped(proxy))
+            }
             Self::Proxy { proxy, fault } => write!(f, "the proxy {} {fault}", escaped(proxy)),
             Self::ProxySetting { variable, fault } => {
                 write!(f, "the proxy in {variable} cannot be used: {fault}; correct or unset it")
@@ -221,6 +231,24 @@ impl fmt::Display for DialFault {
     }
 }
 
+impl DialFault {
+    /// What went wrong on the way to a proxy. What is wrong here, or with what was named, is no matter of the proxy.
+    pub(super) fn on_the_way_to(self, proxy: String) -> Self {
+        match self {
+            Self::Name { .. } | Self::Connect { .. } | Self::Broken { .. } | Self::TimedOut { .. } => {}
+            Self::Tls(
+                TlsFault::Unsupported
+                | TlsFault::File { .. }
+                | TlsFault::Key { .. }
+                | TlsFault::NoAuthorities,
+            ) => return self,
+            Self::Tls(_) => {}
+            _ => return self,
+        }
+        Self::ProxyUnreached { proxy: proxy.into(), fault: Box::new(self) }
+    }
+}
+
 impl std::error::Error for DialFault {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
@@ -229,6 +257,7 @@ impl std::error::Error for DialFault {
             | Self::Broken { source, .. }
             | Self::System(source) => Some(source),
             Self::Tls(fault) => Some(fault),
+            Self::ProxyUnreached { fault, .. } => Some(fault),
             _ => None,
         }
     }

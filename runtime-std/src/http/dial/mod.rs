@@ -80,7 +80,8 @@ impl Dialer {
         let bound = Bound::new(limit, cancelled);
         let (line, mut how) = match self.proxy_for(to)? {
             Some(proxy) => {
-                let (mut line, mut how) = self.reach(proxy.authority(), &bound)?;
+                let reached = self.reach(proxy.authority(), &bound);
+                let (mut line, mut how) = reached.map_err(|fault| fault.on_the_way_to(proxy.place()))?;
                 let asked = Instant::now();
                 tunnel::open(&mut line, to, proxy, &bound)?;
                 how.proxy = Some(Proxied { authority: proxy.authority().clone(), opened: asked.elapsed() });

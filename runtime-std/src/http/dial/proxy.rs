@@ -82,10 +82,20 @@ impl ProxyAddress {
         &self.authority
     }
 
+    /// Its host and port.
+    pub(super) fn place(&self) -> String {
+        host_and_port(&self.authority.host, self.authority.port)
+    }
+
     /// What stands in `Proxy-Authorization`.
     pub(super) fn authorization(&self) -> Option<&str> {
         self.authorization.as_deref()
     }
+}
+
+/// As in the target of `CONNECT`: the port is always there.
+pub(super) fn host_and_port(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// RFC 7617, section 2. What stands before the first colon is the name.

@@ -9,7 +9,7 @@ use sanswire::machine::Machine;
 use crate::clock::Clock;
 use crate::http::dial::bound::Bound;
 use crate::http::dial::fault::{DialFault, DialStep, ProxyFault};
-use crate::http::dial::proxy::ProxyAddress;
+use crate::http::dial::proxy::{ProxyAddress, host_and_port};
 
 /// The longest head of a proxy's answer.
 const MAX_HEAD: usize = 16 * 1024;
@@ -23,10 +23,7 @@ pub(super) fn open(
     proxy: &ProxyAddress,
     bound: &Bound<'_>,
 ) -> Result<(), DialFault> {
-    let says = |fault| {
-        let Authority { host, port, .. } = proxy.authority();
-        DialFault::Proxy { proxy: host_and_port(host, *port).into(), fault }
-    };
+    let says = |fault| DialFault::Proxy { proxy: proxy.place().into(), fault };
     let broken = |source| bound.broken(DialStep::Proxy, source);
     let clock = Clock::start();
     let mut limits = h1::Limits::default();
@@ -91,9 +88,4 @@ fn head(to: &Authority, proxy: &ProxyAddress) -> RequestHead {
         let _ = fields.push("Proxy-Authorization", authorization.as_bytes());
     }
     RequestHead { verb: Verb::Other("CONNECT".into()), target: target.into(), fields }
-}
-
-/// As in the target of `CONNECT`: the port is always there.
-pub(super) fn host_and_port(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

@@ -144,8 +144,40 @@ fn a_proxy_that_dribbles_is_given_up() {
 fn a_proxy_that_is_not_there() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let fault = dial(&by(address, ""), &to(Scheme::Http, "server.example", 80)).unwrap_err();
-    assert!(matches!(fault, DialFault::Connect { .. }), "{fault:?}");
-    assert!(fault.to_string().contains(&address.to_string()), "{fault}");
+    let DialFault::ProxyUnreached { proxy, fault: why } = &fault else { panic!("{fault:?}") };
+    assert!(**proxy == address.to_string() && matches!(**why, DialFault::Connect { .. }), "{fault:?}");
+    let start = format!("the proxy {address} cannot be reached: nobody answers at {address} ");
+    assert!(fault.to_string().starts_with(&start), "{fault}");
+    // Whoever does not want it any more does not want the server.
+    let fault = by(address, "").dial(&to(Scheme::Http, "server.example", 80), LONG, &AtomicBool::new(true));
+    assert!(matches!(fault, Err(DialFault::Cancelled)), "{fault:?}");
+}
+
+#[test]
+fn what_goes_wrong_on_the_way_to_a_proxy_is_told_of_the_proxy_and_what_is_wrong_here_is_not() {
+    let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    for fault in [
+        DialFault::Name { host: "p".into(), source: broken() },
+        DialFault::Broken { during: DialStep::Tls, source: broken() },
+        DialFault::TimedOut { during: DialStep::Connect, limit: LONG },
+        DialFault::Tls(TlsFault::NotTls),
+        DialFault::Tls(TlsFault::Certificate(CertificateFault::Expired)),
+    ] {
+        let why = fault.to_string();
+        let fault = fault.on_the_way_to("p:3128".into());
+        assert_eq!(fault.to_string(), format!("the proxy p:3128 cannot be reached: {why}"));
+        let source = std::error::Error::source(&fault).map(ToString::to_string);
+        assert_eq!(source.as_deref(), Some(&*why));
+    }
+    for fault in [
+        DialFault::Cancelled,
+        DialFault::System(broken()),
+        DialFault::Tls(TlsFault::Key { path: "key.pem".into() }),
+        DialFault::Tls(TlsFault::NoAuthorities),
+    ] {
+        let why = fault.to_string();
+        assert_eq!(fault.on_the_way_to("p:3128".into()).to_string(), why);
+    }
 }
 
 #[test]
