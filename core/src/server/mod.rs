@@ -66,6 +66,7 @@ mod head;
 mod incoming;
 mod index;
 mod input;
+pub mod kit;
 mod legacy;
 mod line;
 mod listing;

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use sanswire::error::ApiError;
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes;
 use sanswire::server::Reply;
@@ -37,13 +36,4 @@ fn discard(thrown: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
         std::mem::forget(again);
     }
-}
-
-/// Why an answer that the session refused does not come. Such errors hold reasons and sizes, nothing of the answer.
-pub(crate) fn unsendable(error: &ApiError) -> String {
-    let why = match error {
-        ApiError::BadParams(why) => (*why).to_owned(),
-        error => error.to_string(),
-    };
-    format!("the answer could not be sent: {why}")
 }

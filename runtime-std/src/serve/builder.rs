@@ -3,23 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sanswire::Instant;
-use sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::jsonrpc::JsonRef;
 use sanswire::mcp::types::request::Complete;
-use sanswire::server::{Catalog, Config, LineConnection, ListKind};
+use sanswire::server::Config;
+use sanswire::server::kit::{
+    self, BuildError, Built, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
+};
 use serde::de::DeserializeOwned;
 
-use crate::serve::arguments::unfit;
 use crate::serve::call::Call;
-use crate::serve::contents::IntoContents;
-use crate::serve::definition::{self, Definition};
-use crate::serve::fault::BuildError;
-use crate::serve::messages::IntoMessages;
 use crate::serve::options::{ServerOptions, Terms};
-use crate::serve::reply::{IntoReply, ToolError};
-use crate::serve::router::{CompleteFn, ReadFn, Router, Table, ToolFn};
+use crate::serve::router::{Assembly, Offer, ReadFn, Router, ToolFn};
 use crate::serve::server::Server;
-use crate::serve::template::{ResourceUri, Template};
 
 /// A server in the making.
 ///
@@ -50,43 +45,32 @@ use crate::serve::template::{ResourceUri, Template};
 /// # Ok::<(), sanswire_std::BuildError>(())
 /// ```
 pub struct Builder {
-    config: Config,
-    catalog: Catalog,
-    table: Table,
-    complete: Option<Box<CompleteFn>>,
-    faults: Vec<String>,
+    assembly: Assembly,
     pub(super) options: ServerOptions,
 }
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("server", &self.config.server).finish_non_exhaustive()
+        f.debug_struct("Builder").field("server", &self.assembly.config.server).finish_non_exhaustive()
     }
 }
 
 impl Builder {
     pub(crate) fn new(name: &str, version: &str) -> Self {
-        Self {
-            config: Config::new(name, version),
-            catalog: Catalog::new(),
-            table: Table::default(),
-            complete: None,
-            faults: Vec::new(),
-            options: ServerOptions::default(),
-        }
+        Self { assembly: Assembly::new(name, version), options: ServerOptions::default() }
     }
 
     /// The server's name for people.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {
-        self.config.server.title = Some(title.into());
+        self.assembly.config.server.title = Some(title.into());
         self
     }
 
     /// How to use the server, in words, for a model.
     #[must_use]
     pub fn instructions(mut self, words: &str) -> Self {
-        self.config.instructions = Some(words.into());
+        self.assembly.config.instructions = Some(words.into());
         self
     }
 
@@ -102,9 +86,7 @@ impl Builder {
         R: IntoReply,
         F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        if self.offer(ListKind::Tools, name, definition.into_json()).is_some() {
-            self.table.tools.insert(name.into(), tool(run));
-        }
+        self.assembly.add(offer_tool(name, definition, run));
         self
     }
 
@@ -115,9 +97,7 @@ impl Builder {
         R: IntoContents,
         F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        if let Some(definition) = self.offer(ListKind::Resources, uri, definition.into_json()) {
-            self.table.resources.insert(uri.into(), reader(&definition, read));
-        }
+        self.assembly.add(offer_resource(uri, definition, read));
         self
     }
 
@@ -132,10 +112,7 @@ impl Builder {
         R: IntoContents,
         F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        let offered = self.offer(ListKind::Templates, template, definition.into_json());
-        if let (Some(definition), Ok(parsed)) = (offered, Template::parse(template)) {
-            self.table.templates.push((template.into(), parsed, reader(&definition, read)));
-        }
+        self.assembly.add(offer_template(template, definition, read));
         self
     }
 
@@ -148,9 +125,7 @@ impl Builder {
         R: IntoMessages,
         F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        if let Some(definition) = self.offer(ListKind::Prompts, name, definition.into_json()) {
-            self.table.prompts.insert(name.into(), prompt(&definition, run));
-        }
+        self.assembly.add(offer_prompt(name, definition, run));
         self
     }
 
@@ -162,9 +137,9 @@ impl Builder {
         S: Into<String>,
         F: Fn(&Complete, &Call<'_>) -> Result<Vec<S>, ToolError> + Send + Sync + 'static,
     {
-        self.config.capabilities.completions = true;
-        self.complete = Some(Box::new(move |asked: &Complete, call: &Call<'_>| {
-            Ok(suggest(asked, call)?.into_iter().map(Into::into).collect())
+        self.assembly.complete(Arc::new(move |asked: &Complete, call: &Call<'_>| {
+            let values: Vec<String> = suggest(asked, call)?.into_iter().map(Into::into).collect();
+            Ok(kit::completion(&values))
         }));
         self
     }
@@ -172,21 +147,21 @@ impl Builder {
     /// Resources can be watched: say what changed by [`Server::resource_updated`].
     #[must_use]
     pub const fn subscribable(mut self) -> Self {
-        self.config.capabilities.subscribe = true;
+        self.assembly.config.capabilities.subscribe = true;
         self
     }
 
     /// Handlers write log messages for the client, by [`Call::log`].
     #[must_use]
     pub const fn logging(mut self) -> Self {
-        self.config.capabilities.logging = true;
+        self.assembly.config.capabilities.logging = true;
         self
     }
 
     /// Changes any other setting.
     #[must_use]
     pub fn config(mut self, change: impl FnOnce(&mut Config)) -> Self {
-        change(&mut self.config);
+        change(&mut self.assembly.config);
         self
     }
 
@@ -194,76 +169,83 @@ impl Builder {
     ///
     /// # Errors
     /// Everything that is wrong with what was given: each fault says what it is about.
-    pub fn build(mut self) -> Result<Server, BuildError> {
-        // A connection's machine looks at the configuration: better now than at the first client.
-        if let Err(error) = LineConnection::new(self.config.clone(), [0; 32], Instant::ZERO) {
-            self.faults.push(format!("the configuration: {error}"));
-        }
-        let terms = Terms::new(self.options);
-        if let Err(error) = &terms {
-            self.faults.push(format!("what binds it: {error}"));
-        }
-        match terms {
-            Ok(terms) if self.faults.is_empty() => {
-                let router = Router::new(self.table, self.complete, self.config.unknown_tool);
-                Ok(Server::with_router(self.config, self.catalog, Arc::new(router), terms))
+    pub fn build(self) -> Result<Server, BuildError> {
+        let Self { assembly, options } = self;
+        match Terms::new(options) {
+            Ok(terms) => {
+                let Built { config, catalog, handlers } = assembly.build()?;
+                Ok(Server::with_router(config, catalog, Arc::new(Router::new(handlers)), terms))
             }
-            _ => Err(BuildError::new(self.faults)),
+            Err(error) => Err(assembly.refused(&format!("what binds it: {error}"))),
         }
-    }
-
-    /// Puts a definition into the catalog; `None`: something is wrong with it, and noted.
-    fn offer(&mut self, kind: ListKind, key: &str, definition: Result<RawJson, String>) -> Option<RawJson> {
-        let mut faults = match definition::complete(kind, key, definition) {
-            Ok(definition) if self.catalog.find(kind, key).is_none() => {
-                match definition::offer(kind, &mut self.catalog, &definition) {
-                    Ok(()) => return Some(definition),
-                    Err(why) => vec![why],
-                }
-            }
-            Ok(_) => vec!["it is defined twice".into()],
-            Err(faults) => faults,
-        };
-        for why in &mut faults {
-            *why = BuildError::about(kind, key, why);
-        }
-        self.faults.append(&mut faults);
-        None
     }
 }
 
-/// A tool's closure as the router keeps it.
-pub(super) fn tool<A, R, F>(run: F) -> Arc<ToolFn>
+/// A tool with its closure as the router keeps it.
+pub(super) fn offer_tool<A, R, F>(
+    name: &str,
+    definition: impl Definition,
+    run: F,
+) -> Result<Offer, BuildError>
 where
     A: DeserializeOwned,
     R: IntoReply,
     F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
 {
-    Arc::new(move |arguments: JsonRef<'_>, call: &Call<'_>| {
-        run(arguments.read().map_err(unfit)?, call)?.into_reply()
-    })
+    let run =
+        move |arguments: JsonRef<'_>, call: &Call<'_>| run(kit::arguments(arguments)?, call)?.into_reply();
+    Offer::tool(name, definition, Arc::new(run))
 }
 
-/// A prompt's closure as the router keeps it.
-pub(super) fn prompt<A, R, F>(definition: &RawJson, run: F) -> Arc<ToolFn>
+/// As [`offer_tool`].
+pub(super) fn offer_prompt<A, R, F>(
+    name: &str,
+    definition: impl Definition,
+    run: F,
+) -> Result<Offer, BuildError>
 where
     A: DeserializeOwned,
     R: IntoMessages,
     F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
 {
-    let description = definition::text_of(definition, "description");
-    Arc::new(move |arguments: JsonRef<'_>, call: &Call<'_>| {
-        run(arguments.read().map_err(unfit)?, call)?.into_reply(description.as_deref())
+    Offer::prompt(name, definition, |description| {
+        Arc::new(move |arguments: JsonRef<'_>, call: &Call<'_>| {
+            run(kit::arguments(arguments)?, call)?.into_reply(description.as_deref())
+        }) as Arc<ToolFn>
     })
 }
 
-/// A resource's closure as the router keeps it.
-pub(super) fn reader<R, F>(definition: &RawJson, read: F) -> Arc<ReadFn>
+/// As [`offer_tool`].
+pub(super) fn offer_resource<R, F>(
+    uri: &str,
+    definition: impl Definition,
+    read: F,
+) -> Result<Offer, BuildError>
 where
     R: IntoContents,
     F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
 {
-    let mime_type = definition::text_of(definition, "mimeType");
+    Offer::resource(uri, definition, |mime_type| reader(mime_type, read))
+}
+
+/// As [`offer_tool`].
+pub(super) fn offer_template<R, F>(
+    template: &str,
+    definition: impl Definition,
+    read: F,
+) -> Result<Offer, BuildError>
+where
+    R: IntoContents,
+    F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
+{
+    Offer::resource_template(template, definition, |mime_type| reader(mime_type, read))
+}
+
+fn reader<R, F>(mime_type: Option<Box<str>>, read: F) -> Arc<ReadFn>
+where
+    R: IntoContents,
+    F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
+{
     Arc::new(move |uri: &ResourceUri, call: &Call<'_>| {
         read(uri, call)?.into_reply(uri.as_str(), mime_type.as_deref())
     })

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use sanswire::jsonrpc::RawJson;
 use sanswire::server::ListKind;
+use sanswire::server::kit::{
+    BuildError, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
+};
 use serde::de::DeserializeOwned;
 
-use crate::serve::builder;
+use crate::serve::builder::{offer_prompt, offer_resource, offer_template, offer_tool};
 use crate::serve::call::Call;
-use crate::serve::contents::IntoContents;
-use crate::serve::definition::{self, Definition};
-use crate::serve::fault::BuildError;
-use crate::serve::messages::IntoMessages;
-use crate::serve::reply::{IntoReply, ToolError};
-use crate::serve::router::{Router, Table};
+use crate::serve::router::{Offer, Router};
 use crate::serve::server::Server;
-use crate::serve::template::{ResourceUri, Template};
 
 /// Changes of a server that a [`Builder`](crate::Builder) made. What is added takes the place of what has the same name
 /// or address. Clients that want to know are told once it has settled; calls under way go on.
@@ -30,9 +26,7 @@ impl Server {
         R: IntoReply,
         F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        self.add(ListKind::Tools, name, definition.into_json(), |table, _| {
-            table.tools.insert(name.into(), builder::tool(run));
-        })
+        self.add(offer_tool(name, definition, run)?)
     }
 
     /// Offers one more resource: see [`Builder::resource`](crate::Builder::resource).
@@ -49,9 +43,7 @@ impl Server {
         R: IntoContents,
         F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        self.add(ListKind::Resources, uri, definition.into_json(), |table, definition| {
-            table.resources.insert(uri.into(), builder::reader(definition, read));
-        })
+        self.add(offer_resource(uri, definition, read)?)
     }
 
     /// Offers one more template, to be tried last: see [`Builder::resource_template`](crate::Builder::resource_template).
@@ -68,12 +60,7 @@ impl Server {
         R: IntoContents,
         F: Fn(&ResourceUri, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        self.add(ListKind::Templates, template, definition.into_json(), |table, definition| {
-            if let Ok(parsed) = Template::parse(template) {
-                table.remove(ListKind::Templates, template);
-                table.templates.push((template.into(), parsed, builder::reader(definition, read)));
-            }
-        })
+        self.add(offer_template(template, definition, read)?)
     }
 
     /// Offers one more prompt: see [`Builder::prompt`](crate::Builder::prompt).
@@ -91,9 +78,7 @@ impl Server {
         R: IntoMessages,
         F: Fn(A, &Call<'_>) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        self.add(ListKind::Prompts, name, definition.into_json(), |table, definition| {
-            table.prompts.insert(name.into(), builder::prompt(definition, run));
-        })
+        self.add(offer_prompt(name, definition, run)?)
     }
 
     /// Takes a tool away. False: there was none of that name.
@@ -120,23 +105,15 @@ impl Server {
         self.remove(ListKind::Prompts, name)
     }
 
-    fn add(
-        &self,
-        kind: ListKind,
-        key: &str,
-        definition: Result<RawJson, String>,
-        put: impl FnOnce(&mut Table, &RawJson),
-    ) -> Result<(), BuildError> {
-        let about = |why: String| BuildError::about(kind, key, &why);
-        let fault = |faults: Vec<String>| BuildError::new(faults.into_iter().map(about).collect());
+    #[expect(clippy::needless_pass_by_value, reason = "it is let go of when nothing is locked")]
+    fn add(&self, offer: Offer) -> Result<(), BuildError> {
         let router = self.closures().ok_or_else(|| {
-            fault(vec!["this server answers by an application of its own, so use Server::update".into()])
+            offer.refused("this server answers by an application of its own, so use Server::update")
         })?;
-        let definition = definition::complete(kind, key, definition).map_err(fault)?;
         let turn = self.inner().turn();
         // Whoever sees it listed can call it.
-        let before = router.change(|table| put(table, &definition));
-        self.update_in(&turn, kind, |catalog| drop(definition::offer(kind, catalog, &definition)));
+        let before = router.change(|handlers| handlers.put(&offer));
+        self.update_in(&turn, offer.kind(), |catalog| offer.list(catalog));
         drop(turn);
         drop(before);
         Ok(())
@@ -148,7 +125,7 @@ impl Server {
         if self.inner().catalog().find(kind, key).is_some() {
             self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key));
         }
-        let before = self.closures().map(|router| router.change(|table| table.remove(kind, key)));
+        let before = self.closures().map(|router| router.change(|handlers| handlers.remove(kind, key)));
         drop(turn);
         drop(before);
         removed

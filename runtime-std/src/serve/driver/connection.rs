@@ -8,11 +8,11 @@ use std::sync::mpsc::Sender;
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes;
+use sanswire::server::kit::unsendable;
 use sanswire::server::{Event, LineConnection, PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
 use sanswire::{Instant, Machine};
 
 use crate::os::{Got, Want};
-use crate::serve::answer::unsendable;
 use crate::serve::call::{Cancel, Job, Origin};
 use crate::serve::driver::hub::Ends;
 use crate::serve::driver::places::Key;

@@ -11,11 +11,11 @@ use sanswire::http::{Endpoint, HttpHandle};
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes;
 use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::kit::unsendable;
 use sanswire::server::{Catalog, Event, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
 
 use crate::os::{self, Conn, PollEvent};
-use crate::serve::answer::unsendable;
 use crate::serve::call::{Cancel, Job, Origin};
 use crate::serve::driver::hub::{Ends, Hub};
 use crate::serve::driver::places::{Key, Places};

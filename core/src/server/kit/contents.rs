@@ -1,10 +1,14 @@
 //! What a resource holds.
 
-use sanswire::jsonrpc::{ObjectWriter, RawJson};
-use sanswire::server::Reply;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use serde::Serialize;
 
-use crate::serve::reply::{Json, ToolError};
+use crate::jsonrpc::{ObjectWriter, RawJson};
+use crate::server::Reply;
+
+use crate::server::kit::reply::{Json, ToolError};
 
 /// What becomes the contents of a resource: text, bytes, [`Json`], several [`Contents`], or a [`Reply`] as it is.
 #[diagnostic::on_unimplemented(
@@ -33,9 +37,7 @@ impl IntoContents for String {
 
 impl IntoContents for &[u8] {
     fn into_reply(self, uri: &str, mime_type: Option<&str>) -> Result<Reply, ToolError> {
-        Contents::new()
-            .put(uri, mime_type, "blob", &sanswire::base64::encode(self))
-            .into_reply(uri, mime_type)
+        Contents::new().put(uri, mime_type, "blob", &crate::base64::encode(self)).into_reply(uri, mime_type)
     }
 }
 
@@ -89,7 +91,7 @@ impl Contents {
     /// Bytes. Copied and encoded: four for three.
     #[must_use]
     pub fn bytes(self, uri: &str, mime_type: &str, bytes: &[u8]) -> Self {
-        self.put(uri, Some(mime_type), "blob", &sanswire::base64::encode(bytes))
+        self.put(uri, Some(mime_type), "blob", &crate::base64::encode(bytes))
     }
 
     /// How long this may be kept, in milliseconds, and whether by anyone (2026-07-28). Not said: as the configuration

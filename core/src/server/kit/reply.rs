@@ -1,32 +1,32 @@
 //! What a handler may give back, and why it may not.
 
-use std::fmt;
+use alloc::string::{String, ToString};
+use core::fmt;
 
-use sanswire::jsonrpc::{ErrorObject, RawJson};
-use sanswire::mcp::codes::ErrorCode;
-use sanswire::server::Reply;
 use serde::Serialize;
 
-/// Why a handler has no result. `?` makes one of whatever is a [`std::error::Error`].
+use crate::jsonrpc::{ErrorObject, RawJson};
+use crate::mcp::codes::ErrorCode;
+use crate::server::Reply;
+
+/// Why a handler has no result. `?` makes one of whatever is a [`core::error::Error`].
 ///
 /// `String`, `&str`, `Box<dyn Error>` and what else is none needs [`ToolError::new`]:
 ///
 /// ```
-/// use sanswire_std::{Server, Tool, ToolError};
+/// use sanswire::server::kit::ToolError;
 ///
 /// fn load(path: &str) -> Result<String, Box<dyn std::error::Error>> {
 ///     Ok(String::from_utf8(std::fs::read(path)?)?)
 /// }
 ///
-/// let server = Server::builder("notes", "1.0")
-///     .tool("first_line", Tool::new("Reads the notes' first line"), |(), _| {
-///         let notes = load("notes.txt").map_err(ToolError::new)?;
-///         let line = notes.lines().next().ok_or_else(|| ToolError::new("there are no notes"))?;
-///         Ok(line.to_owned())
-///     })
-///     .build()?;
-/// # let _ = server;
-/// # Ok::<(), sanswire_std::BuildError>(())
+/// // A handler.
+/// fn first_line() -> Result<String, ToolError> {
+///     let notes = load("notes.txt").map_err(ToolError::new)?;
+///     let line = notes.lines().next().ok_or_else(|| ToolError::new("there are no notes"))?;
+///     Ok(line.to_owned())
+/// }
+/// # assert!(first_line().is_err());
 /// ```
 ///
 /// A tool's failure goes to the model, as a result with `isError`; that of a resource, prompt or completion goes to the
@@ -43,7 +43,7 @@ pub enum ToolError {
     Protocol(ErrorObject),
     /// There is no such resource: the code is that of the request's revision.
     NotFound,
-    /// A question has no answer yet: [`AskError::Suspended`](crate::AskError::Suspended) on its way up.
+    /// A question has no answer yet: [`AskError::Suspended`](crate::server::kit::AskError::Suspended) on its way up.
     Suspended,
 }
 
@@ -69,7 +69,7 @@ impl ToolError {
     }
 }
 
-impl<E: std::error::Error> From<E> for ToolError {
+impl<E: core::error::Error> From<E> for ToolError {
     fn from(error: E) -> Self {
         Self::Failed(error.to_string())
     }
@@ -78,7 +78,7 @@ impl<E: std::error::Error> From<E> for ToolError {
 /// What becomes a tool's result: text, [`Json`] (or JSON that is ready) as `structuredContent`, [`Content`] of several
 /// blocks, nothing at all (`()`), or a [`Reply`] as it is.
 ///
-/// [`Content`]: crate::Content
+/// [`Content`]: crate::server::kit::Content
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no result of a tool",
     note = "give what serializes as `Json(…)`; text, `Content`, `RawJson`, `Reply` and `()` are results as they are"

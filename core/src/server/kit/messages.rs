@@ -1,11 +1,14 @@
 //! What a prompt becomes.
 
-use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::types::content::Role;
-use sanswire::server::Reply;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use crate::serve::content::Content;
-use crate::serve::reply::ToolError;
+use crate::jsonrpc::RawJson;
+use crate::mcp::types::content::Role;
+use crate::server::Reply;
+
+use crate::server::kit::content::Content;
+use crate::server::kit::reply::ToolError;
 
 /// What becomes the result of a prompt: one text of the user's, [`Messages`], or a [`Reply`] as it is.
 #[diagnostic::on_unimplemented(

@@ -1,12 +1,16 @@
 //! JSON schemas made of parts.
 
-use sanswire::jsonrpc::{ObjectWriter, RawJson};
-use sanswire::mcp::types::input::{InputKind, InputRequest};
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::jsonrpc::{ObjectWriter, RawJson};
+use crate::mcp::types::input::{InputKind, InputRequest};
 
 /// A JSON schema in the making: of a tool's arguments and results, and of the forms that a person is asked to fill in.
 ///
 /// ```
-/// use sanswire_std::Schema;
+/// use sanswire::server::kit::Schema;
 ///
 /// let place = Schema::object()
 ///     .property("city", Schema::string().description("Where").min_length(1))
@@ -146,7 +150,7 @@ impl Schema {
     }
 
     /// A question to a person, with this object as the form to fill in. Its properties are texts, numbers, yes or no, and
-    /// choices: see [`Call::ask`](crate::Call::ask).
+    /// choices: ask it by [`Asking::ask`](crate::server::asking::Asking::ask), or by the `Call` of a runtime.
     ///
     /// Spec: MCP client/elicitation, "Requested Schema".
     #[must_use]

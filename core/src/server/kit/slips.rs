@@ -1,7 +1,10 @@
 //! Slips in definitions, told so that they can be mended.
 
-use sanswire::jsonrpc::{JsonFault, JsonRef};
-use sanswire::server::ListKind;
+use alloc::format;
+use alloc::string::String;
+
+use crate::jsonrpc::{JsonFault, JsonRef};
+use crate::server::ListKind;
 
 /// What is wrong with a text that is no JSON, with what stands there.
 pub(super) fn not_json(text: &str, fault: JsonFault) -> String {

@@ -1,8 +1,11 @@
 //! Why a server could not be built.
 
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
-use sanswire::server::ListKind;
+use crate::server::ListKind;
 
 /// Why a server could not be built, or changed: all that is wrong, not the first thing only.
 ///
@@ -23,15 +26,22 @@ impl BuildError {
         Self { faults }
     }
 
-    /// Notes that something is wrong with the definition of `key`.
-    pub(super) fn about(kind: ListKind, key: &str, why: &str) -> String {
+    pub(super) fn into_faults(self) -> Vec<String> {
+        self.faults
+    }
+
+    /// These things are wrong with the definition of `key`.
+    pub(super) fn about(kind: ListKind, key: &str, mut faults: Vec<String>) -> Self {
         let kind = match kind {
             ListKind::Tools => "tool",
             ListKind::Resources => "resource",
             ListKind::Templates => "resource template",
             ListKind::Prompts => "prompt",
         };
-        format!("{kind} {key:?}: {why}")
+        for why in &mut faults {
+            *why = format!("{kind} {key:?}: {why}");
+        }
+        Self { faults }
     }
 }
 
@@ -48,4 +58,4 @@ impl fmt::Debug for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {}
+impl core::error::Error for BuildError {}

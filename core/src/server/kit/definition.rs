@@ -1,15 +1,20 @@
 //! What is listed: definitions made of parts or of JSON, and what may be wrong with them.
 
-use std::collections::BTreeSet;
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 
-use sanswire::jsonrpc::{JsonRef, JsonStr, Kind, RawJson};
-use sanswire::mcp::types::page::ListItem as _;
-use sanswire::mcp::types::prompt::Prompt as PromptView;
-use sanswire::server::{Catalog, ListKind};
+use crate::jsonrpc::{JsonRef, JsonStr, Kind, ObjectWriter, RawJson};
+use crate::mcp::types::page::ListItem as _;
+use crate::mcp::types::prompt::Prompt as PromptView;
+use crate::server::{Catalog, ListKind};
 
-use crate::serve::schema::{Schema, text};
-use crate::serve::slips::{not_json, slips};
-use crate::serve::template::Template;
+use crate::server::kit::schema::{Schema, text};
+use crate::server::kit::slips::{not_json, slips};
+use crate::server::kit::template::Template;
 
 /// What describes a tool, resource or prompt: its definition as the schema has it, without the name or address that is
 /// given beside it.
@@ -51,7 +56,7 @@ impl Definition for RawJson {
 /// that reads them into a type of its own is not checked against this.
 ///
 /// ```
-/// use sanswire_std::{Schema, Tool};
+/// use sanswire::server::kit::{Schema, Tool};
 ///
 /// Tool::new("Finds files by name")
 ///     .string("pattern", "What the name must hold")
@@ -308,7 +313,7 @@ impl Members {
         self
     }
 
-    fn write(&self, w: &mut sanswire::jsonrpc::ObjectWriter<'_>) {
+    fn write(&self, w: &mut ObjectWriter<'_>) {
         for (name, value) in &self.0 {
             w.raw(name, value.view());
         }

@@ -1,15 +1,20 @@
 //! Results of several blocks.
 
-use sanswire::jsonrpc::{ObjectWriter, RawJson};
-use sanswire::server::Reply;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use serde::Serialize;
 
-use crate::serve::reply::{IntoReply, ToolError};
+use crate::jsonrpc::{ObjectWriter, RawJson};
+use crate::server::Reply;
+
+use crate::server::kit::reply::{IntoReply, ToolError};
 
 /// The blocks of a result, in the making. What a client's revision does not have, it gets as text.
 ///
 /// ```
-/// use sanswire_std::Content;
+/// use sanswire::server::kit::Content;
 ///
 /// Content::new()
 ///     .text("This is the house:")
@@ -78,7 +83,7 @@ impl Content {
             w.string("type", "resource").object("resource", |w| {
                 w.string("uri", uri)
                     .string("mimeType", mime_type)
-                    .string("blob", &sanswire::base64::encode(bytes));
+                    .string("blob", &crate::base64::encode(bytes));
             });
         })
     }
@@ -115,7 +120,7 @@ impl Content {
         self.put(|w| {
             w.string("type", kind)
                 .string("mimeType", mime_type)
-                .string("data", &sanswire::base64::encode(bytes));
+                .string("data", &crate::base64::encode(bytes));
         })
     }
 

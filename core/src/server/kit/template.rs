@@ -1,6 +1,10 @@
 //! Addresses of resources, and the templates that many of them share.
 
-use std::fmt;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// The address that a resource is read by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +134,8 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     fn matched(template: &str, uri: &str) -> Option<Vec<String>> {
