@@ -2,6 +2,7 @@
 
 mod bounds;
 mod chaos;
+mod fairness;
 mod heads;
 mod modern;
 mod order;

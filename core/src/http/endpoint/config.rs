@@ -31,7 +31,9 @@ pub struct EndpointConfig {
     pub tokens: Vec<Token>,
     /// What an answer looks like.
     pub replies: ReplyShape,
-    /// Legacy sessions that may be open at once. Past that the one that was idle for the longest goes; none idle: 503.
+    /// Legacy sessions that may be open at once. Past that, of whoever has the most of them, the one that was idle for the
+    /// longest goes: so nobody takes the sessions of those who have fewer. Where none may go: 503. Those who come without
+    /// a token are one principal.
     pub max_sessions: usize,
     /// How long a legacy session without an open request or stream lasts.
     pub session_idle: Duration,

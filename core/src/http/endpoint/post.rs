@@ -148,7 +148,7 @@ impl Endpoint {
     /// A session for `initialize`.
     fn new_session(&mut self, principal: &Principal, now: Instant) -> Result<u64, Refused> {
         if self.sessions.len() >= self.config.max_sessions {
-            let Some(idle) = self.sessions.most_idle() else {
+            let Some(idle) = self.sessions.to_evict(principal) else {
                 return Err(Refused::new(503, "too many sessions are open"));
             };
             self.close_session(idle, now);

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::cmp::Reverse;
 
 use crate::http::endpoint::streams::Streams;
 use crate::server::state::{base64, from_base64, hmac, same};
@@ -45,12 +46,14 @@ pub(super) struct Sessions {
     open: BTreeMap<u64, Served>,
     /// By the first bytes of their ids, which are found by comparing; the rest is compared in constant time.
     ids: BTreeMap<u64, u64>,
+    /// How many each principal has.
+    owned: BTreeMap<Principal, usize>,
     last: u64,
 }
 
 impl Sessions {
     pub(super) const fn new(seed: [u8; 32]) -> Self {
-        Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), last: 0 }
+        Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), owned: BTreeMap::new(), last: 0 }
     }
 
     /// What keys the cursors of listings, in all sessions.
@@ -71,6 +74,7 @@ impl Sessions {
         let mut session = Session::of(config, self.cursors(), now);
         session.set_catalog(catalog);
         let streams = Streams::default();
+        *self.owned.entry(principal.clone()).or_default() += 1;
         let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, id };
         self.open.insert(self.last, served);
         self.ids.insert(begin(&id), self.last);
@@ -96,6 +100,12 @@ impl Sessions {
     pub(super) fn remove(&mut self, session: u64) -> Option<Served> {
         let served = self.open.remove(&session)?;
         self.ids.remove(&begin(&served.id));
+        if let Some(owned) = self.owned.get_mut(&served.principal) {
+            *owned -= 1;
+            if *owned == 0 {
+                self.owned.remove(&served.principal);
+            }
+        }
         Some(served)
     }
 
@@ -108,10 +118,17 @@ impl Sessions {
         self.open.keys().copied().collect()
     }
 
-    /// The one that was idle for the longest.
-    pub(super) fn most_idle(&self) -> Option<u64> {
-        let idle = self.open.iter().filter(|(_, served)| served.is_idle());
-        idle.min_by_key(|(session, served)| (served.heard, **session)).map(|(session, _)| *session)
+    /// The one that makes room for one more of this principal's: of whoever has the most, of its own rather than of
+    /// another's, the one that was idle for the longest. Nobody loses one to a principal that has more.
+    pub(super) fn to_evict(&self, newcomer: &Principal) -> Option<u64> {
+        let owned = |principal| self.owned.get(principal).copied().unwrap_or_default();
+        let wants = owned(newcomer) + 1;
+        let may = self.open.iter().filter(|(_, served)| served.is_idle()).filter_map(|(session, served)| {
+            let own = served.principal == *newcomer;
+            let share = if own { wants } else { owned(&served.principal) };
+            (share >= wants).then_some((Reverse(share), !own, served.heard, *session))
+        });
+        may.min().map(|(.., session)| session)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Served> {

@@ -24,7 +24,7 @@ pub struct HttpOptions {
     /// The bounds of each connection. What waits to be written is bounded by the endpoint instead, for all of them together:
     /// whoever takes its answer the slowest is cut off once it is too much.
     pub connection: h1::Limits,
-    /// Legacy sessions that may be open at once.
+    /// Legacy sessions that may be open at once. Past that whoever has the most of them makes room.
     pub max_sessions: usize,
     /// How long a legacy session lasts in which nothing happens.
     pub session_idle: Duration,
