@@ -58,14 +58,14 @@ check_readme_test() {
 }
 
 # What the blocking runtime is on systems that are no Unix, tested on this one, and looked at without TLS. Nothing but
-# the room for that may name what only Unix has, a signal's number in an exit status aside.
+# the rooms for that may name what only Unix has, a signal's number in an exit status aside.
 check_plain() {
-    if grep -rnE 'rustix|std::os::' runtime-std/src | grep -vE '^runtime-std/src/(os/unix|exit\.rs:)'; then
-        fail "what needs Unix stands in runtime-std/src/os/unix"
+    if grep -rnE 'rustix|std::os::' system/src runtime-std/src | grep -vE '^[a-z-]+/src/os/unix|^system/src/exit\.rs:'; then
+        fail "what needs Unix stands in os/unix of its crate"
     fi
     export RUSTFLAGS="${RUSTFLAGS:-} --cfg sanswire_plain" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/plain"
-    cargo clippy -p sanswire-std --all-targets --locked --quiet -- -D warnings
-    cargo test -p sanswire-std --features tls --locked --quiet 2>&1 | tee .ci-cache/plain.log
+    cargo clippy -p sanswire-system -p sanswire-std --all-targets --locked --quiet -- -D warnings
+    cargo test -p sanswire-system -p sanswire-std --features sanswire-std/tls --locked --quiet 2>&1 | tee .ci-cache/plain.log
     awk '/^test result:/ { ran += $4; left += $8 } END { print ran " tests passed, " left " left out: they need Unix, or a process of their own"; exit !ran }' \
         .ci-cache/plain.log || fail "no test ran"
 }
@@ -92,7 +92,7 @@ check_no_std() {
 # packages ARGUMENT...: the names in a tree of normal dependencies, without the project's own.
 packages() {
     cargo tree -e normal --prefix none --locked --format '{p}' "$@" |
-        awk '$1 && $1 !~ /^sanswire(-std|-cli|-tests)?$/ { print $1 }' | sort -u
+        awk '$1 && $1 !~ /^sanswire(-system|-std|-cli|-tests)?$/ { print $1 }' | sort -u
 }
 
 count() { echo "$1" | grep -c . || true; }
@@ -110,7 +110,7 @@ check_dependencies() {
     [ "$(count "$std")" -le 25 ] || fail "sanswire-std depends on too much:" $std
     if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
     # Every direct dependency has its reason in the table of docs/architecture.md.
-    for crate in sanswire sanswire-std sanswire-cli; do
+    for crate in sanswire sanswire-system sanswire-std sanswire-cli; do
         direct=$(packages -p "$crate" --depth 1 --all-features --target all)
         for name in $direct; do
             grep -q "^| \`$name\` " docs/architecture.md ||

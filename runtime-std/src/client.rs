@@ -10,12 +10,9 @@ use sanswire::client::{Notification, Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
+use sanswire_system::{Command, ConnectError, Exit, HttpTarget};
 
-use crate::command::Command;
 use crate::connect;
-use crate::error::ConnectError;
-use crate::exit::Exit;
-use crate::http::HttpTarget;
 use crate::options::ConnectOptions;
 use crate::shared::Shared;
 

@@ -9,19 +9,19 @@ use std::time::Instant;
 
 use sanswire::client::{Config, LineConnection, Peer, Start, era};
 use sanswire::error::CloseReason;
+use sanswire_system::clock::Clock;
+use sanswire_system::os::random_by_std;
+use sanswire_system::stderr::escaped;
+use sanswire_system::tap::TapQueue;
+use sanswire_system::{Command, ConnectError, HttpTarget};
 
 use crate::client::Client;
-use crate::clock::Clock;
-use crate::command::Command;
-use crate::error::ConnectError;
-use crate::http::{Dialer, HttpTarget, Net};
+use crate::http::{Dialer, Net};
 use crate::launch;
 use crate::link::Link;
 use crate::options::ConnectOptions;
 use crate::os::{self, Input, Output, Source};
 use crate::shared::{Parts, Shared};
-use crate::stderr::escaped;
-use crate::tap::TapQueue;
 
 /// Only what is touched of it becomes memory.
 pub(crate) const WATCHER_STACK: usize = 128 * 1024;
@@ -209,5 +209,5 @@ pub(crate) fn start_tap(options: &ConnectOptions) -> Result<Option<Arc<TapQueue>
 
 /// Randomness from the system, by way of std's hash maps.
 pub(crate) fn seed() -> [u8; 32] {
-    os::random_by_std()
+    random_by_std()
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sanswire::client::{Outcome, Progress, RequestHandle};
 use sanswire::{Instant, Machine as _};
+use sanswire_system::Exit;
 
-use crate::exit::Exit;
 use crate::link::Link;
 use crate::os::{Interest, Polls, Ready, Wake};
 use crate::shared::{Lead, Locked, Shared, State};

@@ -42,6 +42,7 @@
 //!
 //! The same server meets its clients over HTTP by [`Server::serve_http`]: [`bind_loopback`] gives a listener that only
 //! this machine reaches, [`HttpOptions`] say who may come.
+#![forbid(unsafe_code)]
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub use sanswire;
@@ -50,12 +51,8 @@ pub use sanswire::mcp::types::elicited::Elicited;
 
 mod asking;
 mod client;
-mod clock;
 mod closer;
-mod command;
 mod connect;
-mod error;
-mod exit;
 mod handlers;
 pub mod host;
 mod http;
@@ -68,23 +65,11 @@ mod pending;
 mod serve;
 mod shared;
 mod shutdown;
-mod stderr;
-mod stderr_lines;
-mod stderr_log;
-mod tap;
 mod watcher;
-mod wrap;
 
 pub use client::Client;
 pub use closer::Closer;
-pub use command::{Command, InheritEnv};
-pub use error::ConnectError;
-pub use exit::{Ended, Exit};
-pub use http::{
-    CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxied, Proxy, ProxyAddress,
-    ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
-};
-pub use options::{ConnectOptions, Direction, Responder, StderrMode, StopLadder, Tap};
+pub use options::ConnectOptions;
 pub use pending::{Cork, Pending};
 pub use serve::{
     Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
@@ -92,5 +77,11 @@ pub use serve::{
     Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock, bind_loopback,
 };
 pub use shutdown::close_all;
-pub use stderr_log::{StderrLog, StderrLogStats};
-pub use wrap::{Wrap, Wrapped};
+
+// What a configuration is made of is the same for every runtime.
+#[doc(inline)]
+pub use sanswire_system::{
+    CertificateFault, Command, ConnectError, DialFault, DialStep, Direction, Ended, Exit, HttpTarget,
+    InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, Responder,
+    Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, Wrap, Wrapped,
+};

@@ -1,12 +1,12 @@
 //! The room for everything that differs between systems: what is read from and written to, how a thread waits for
-//! several of them, and how a process is started and stopped.
+//! several of them. Processes are `sanswire_system`'s.
 //!
 //! Two sides with the same names, chosen when this is compiled. `unix`, meant for Linux and macOS, polls
 //! descriptors. `plain`, for systems that are no Unix, has nothing but std: threads that block, and condition
 //! variables. `--cfg sanswire_plain` chooses it on Unix as well, to test it there.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[cfg(any(not(unix), sanswire_plain))]
 mod plain;
@@ -20,19 +20,8 @@ pub(crate) use plain::*;
 #[cfg(all(unix, not(sanswire_plain)))]
 pub(crate) use unix::*;
 
-/// The longest sleep between two looks where the system cannot tell of an exit.
-const LOOK: Duration = Duration::from_millis(10);
-/// A server whose output ended is given so long to exit by itself: most were about to, and then what they say is
-/// their own exit status.
-const ABOUT_TO_EXIT: Duration = Duration::from_millis(250);
-/// How long a process that was killed is waited for at most.
-const KILL_WAIT: Duration = Duration::from_secs(5);
-/// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
-/// no time.
-const LAST_WAIT: Duration = Duration::from_millis(200);
-
-/// Our ends of a child's pipes: its output, its input, its stderr if that is ours.
-pub(crate) type ChildEnds = (Source, Output, Option<Source>);
+/// A child's pipes: its output, its input, its stderr if that is ours.
+pub(crate) type Ends = (Source, Output, Option<Source>);
 
 /// What one read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,43 +90,4 @@ pub(crate) struct StdioReady {
     pub(crate) wake: bool,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
-}
-
-/// The pipes that a child's relatives may hold open. Reading them on while the child is stopped lets it end in
-/// good order.
-pub(crate) trait Pipes {
-    /// Those that are still open.
-    fn open(&self) -> [Option<&Source>; 2];
-    /// Takes what is there, and forgets all wakes so far.
-    fn drain(&mut self);
-    /// When patience ends, if that was said. It may be said in the middle of a wait, with a wake.
-    fn patience_until(&self) -> Option<Instant>;
-    /// Ends a wait from another thread.
-    fn wake(&self) -> &Wake;
-
-    fn patience_is_over(&self) -> bool {
-        self.patience_until().is_some_and(|end| end <= Instant::now())
-    }
-
-    fn all_closed(&self) -> bool {
-        self.open().iter().all(Option::is_none)
-    }
-}
-
-/// The moment so long from now. Any patience is a patience: what the system's clock cannot count is taken as ten
-/// years.
-pub(crate) fn after(patience: Duration) -> Instant {
-    const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-    let now = Instant::now();
-    now.checked_add(patience.min(YEARS)).unwrap_or(now)
-}
-
-/// Random bytes by way of std's hash maps, whose keys are drawn from the system: 128 bits of it a thread.
-pub(crate) fn random_by_std() -> [u8; 32] {
-    use std::hash::{BuildHasher as _, RandomState};
-    let mut bytes = [0; 32];
-    for (n, chunk) in bytes.chunks_exact_mut(8).enumerate() {
-        chunk.copy_from_slice(&RandomState::new().hash_one(n).to_ne_bytes());
-    }
-    bytes
 }

@@ -12,16 +12,14 @@ use sanswire::error::{CloseReason, Violation};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::{Instant, Machine};
+use sanswire_system::clock::Clock;
+use sanswire_system::stderr::{LogLines, Ring};
+use sanswire_system::tap::{self, TapQueue};
+use sanswire_system::{Direction, Exit, Responder};
 
-use crate::clock::Clock;
-use crate::exit::Exit;
 use crate::handlers;
 use crate::link::Link;
-use crate::options::{Direction, Responder};
 use crate::os::{Got, Input, Output, Source, Wake, read_stderr};
-use crate::stderr::Ring;
-use crate::stderr_lines::LogLines;
-use crate::tap::{self, TapQueue};
 
 /// Violations that are kept for the embedder.
 const MAX_VIOLATIONS: usize = 32;

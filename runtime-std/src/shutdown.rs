@@ -3,9 +3,10 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanswire_system::os::after;
+use sanswire_system::{Ended, Exit};
+
 use crate::client::Client;
-use crate::exit::{Ended, Exit};
-use crate::os::after;
 use crate::shared::{Shared, State};
 
 /// The part of the bound that is kept for the system to end what was killed: a quarter, and no more than this.
@@ -34,12 +35,7 @@ pub fn close_all(clients: impl IntoIterator<Item = Client>, total: Duration) -> 
             std::mem::forget(client);
         }
     }
-    let unknown = |shared: &Shared| Exit {
-        status: None,
-        ended: Ended::OnKill,
-        took: total,
-        stderr_tail: shared.lock().ring.text(),
-    };
+    let unknown = |shared: &Shared| Exit::new(None, Ended::OnKill, total, shared.lock().ring.text());
     exits.into_iter().zip(&shared).map(|(exit, shared)| exit.unwrap_or_else(|| unknown(shared))).collect()
 }
 

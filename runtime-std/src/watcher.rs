@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use sanswire::error::CloseReason;
+use sanswire_system::os::{Child, Exiting, Pipes};
+use sanswire_system::{Ended, Exit, StopLadder};
 
-use crate::exit::{Ended, Exit};
 use crate::link::Link;
-use crate::options::StopLadder;
-use crate::os::{Child, Pipes, Source, Wake, discard};
+use crate::os::{Source, discard, wait_for_exit};
 use crate::shared::{Lead, Shared};
 
 /// How long the lead may lie unused before the watcher takes it.
@@ -98,7 +98,7 @@ impl Shared {
             log.finish();
         }
         let stderr_tail = state.ring.text();
-        Exit { status, ended, took: started.elapsed(), stderr_tail }
+        Exit::new(status, ended, started.elapsed(), stderr_tail)
     }
 }
 
@@ -111,8 +111,7 @@ struct Ends<'a> {
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        let unknown =
-            || Exit { status: None, ended: Ended::OnKill, took: Duration::ZERO, stderr_tail: String::new() };
+        let unknown = || Exit::new(None, Ended::OnKill, Duration::ZERO, String::new());
         state.exit = Some(self.exit.take().unwrap_or_else(unknown));
         self.shared.changed.notify_all();
     }
@@ -124,19 +123,25 @@ struct Left<'a> {
     input_open: bool,
 }
 
-impl Pipes for Left<'_> {
+impl Left<'_> {
     fn open(&self) -> [Option<&Source>; 2] {
         let stderr_open = self.shared.lock().stderr_open;
         let input = self.shared.source.as_ref().filter(|_| self.input_open);
         [input, self.shared.stderr.as_ref().filter(|_| stderr_open)]
+    }
+}
+
+impl Pipes for Left<'_> {
+    fn all_closed(&self) -> bool {
+        self.open().iter().all(Option::is_none)
     }
 
     fn patience_until(&self) -> Option<Instant> {
         self.shared.lock().patience_until
     }
 
-    fn wake(&self) -> &Wake {
-        &self.shared.watch_wake
+    fn wait(&self, exit: Exiting<'_>, timeout: Duration) {
+        wait_for_exit(exit, &self.shared.watch_wake, self.open(), timeout);
     }
 
     fn drain(&mut self) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sanswire::error::ConfigError;
 use sanswire::host::{Host as Machine, HostConfig, ServerConfig};
 use sanswire::waist::{Bindings, Waist};
+use sanswire_system::clock::Clock;
 
 use super::handle::Host;
 use super::launch::Launch;
@@ -17,7 +18,6 @@ use super::observing::{self, Observed};
 use super::shared::Shared;
 use super::surface::{Approver, HostObserver};
 use super::timer;
-use crate::clock::Clock;
 
 /// How long the end of a host may take if nothing else is said.
 const SHUTDOWN_TOTAL: Duration = Duration::from_secs(10);

@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use sanswire_system::{Ended, Exit};
+
 use super::shared::Shared;
-use crate::exit::{Ended, Exit};
 
 impl Shared {
     pub(super) fn close(self: &Arc<Self>) -> Vec<(String, Exit)> {
@@ -46,5 +47,5 @@ impl Shared {
 
 /// Of a connection whose end was not waited for any longer.
 const fn left_behind(took: Duration) -> Exit {
-    Exit { status: None, ended: Ended::OnKill, took, stderr_tail: String::new() }
+    Exit::new(None, Ended::OnKill, took, String::new())
 }

@@ -14,14 +14,13 @@ use sanswire::host::{
 };
 use sanswire::server::Principal;
 use sanswire::waist::Waist;
+use sanswire_system::{ConnectError, Exit};
 
 use super::builder::HostBuilder;
 use super::call::PendingCall;
 use super::shared::Shared;
 use super::surface::Approver;
 use crate::client::Client;
-use crate::error::ConnectError;
-use crate::exit::Exit;
 
 /// Many servers behind one policy. Clones share it; any number of threads may use it at once.
 ///

@@ -8,14 +8,13 @@ use sanswire::Instant;
 use sanswire::client::{Event, Start, Verdict};
 use sanswire::host::link::loses_session;
 use sanswire::host::{ClientHandle, RequestKey};
+use sanswire_system::{ConnectError, Exit};
 
 use super::link::{Job, Todo};
 use super::shared::Shared;
 use super::timer::STACK;
 use crate::client::Client;
 use crate::closer::Closer;
-use crate::error::ConnectError;
-use crate::exit::Exit;
 use crate::pending::Pending;
 use crate::shared::Keeper;
 

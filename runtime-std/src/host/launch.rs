@@ -6,13 +6,12 @@ use std::time::Duration;
 use sanswire::Instant;
 use sanswire::client::Start;
 use sanswire::host::Mask;
+use sanswire_system::stderr::set_first_mask;
+use sanswire_system::{Command, ConnectError, HttpTarget, StderrMode};
 
 use crate::client::Client;
 use crate::closer::Closer;
-use crate::command::Command;
-use crate::error::ConnectError;
-use crate::http::HttpTarget;
-use crate::options::{ConnectOptions, StderrMode};
+use crate::options::ConnectOptions;
 
 /// A connection of which nothing comes is given up so long before the host gives the attempt up, a tenth of its time at
 /// most: what it says of a server that is stopped then (its exit status, its last words) is worth more.
@@ -72,7 +71,7 @@ impl Launch {
     /// Has the log that it writes to hide the host's secrets, unless it was told what to hide.
     pub(super) fn hide(&self, mask: &Mask) {
         if let StderrMode::Log(log) = &self.options.stderr {
-            log.set_first_mask(mask);
+            set_first_mask(log, mask);
         }
     }
 

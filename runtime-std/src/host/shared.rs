@@ -12,6 +12,8 @@ use sanswire::host::policy::ApprovalRequest;
 use sanswire::host::{
     CallHandle, CallRefused, CallRequest, ClientHandle, Effect, Event, Host as Machine, RequestKey,
 };
+use sanswire_system::clock::Clock;
+use sanswire_system::{ConnectError, Exit};
 
 use super::keeper::{self, Attempt};
 use super::launch::Launch;
@@ -19,10 +21,7 @@ use super::link::{Job, Link};
 use super::observing::Observed;
 use super::slot::{Asked, Slot, Work};
 use super::surface::Approver;
-use crate::clock::Clock;
 use crate::closer::Closer;
-use crate::error::ConnectError;
-use crate::exit::Exit;
 use crate::pending::Canceller;
 
 /// One host, as all of its threads see it.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use sanswire::client::{Config, LineConnection, Outcome, RequestOptions, Start, Verdict};
 use sanswire::mcp::Method;
+use sanswire_system::clock::Clock;
 
 use super::{Lead, Leading, Waited};
-use crate::clock::Clock;
 use crate::link::Link;
 use crate::os::{Input, tcp_ends};
 use crate::shared::{Parts, Shared};

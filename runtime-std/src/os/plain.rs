@@ -9,29 +9,28 @@ mod listen;
 mod output;
 mod poller;
 mod polls;
-mod process;
 mod source;
 mod stdio;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sanswire_system::os::{ChildEnds, Exiting};
+
 pub(crate) use bell::Wake;
 pub(crate) use listen::{Conn, Listener};
 pub(crate) use output::Output;
 pub(crate) use poller::Poller;
 pub(crate) use polls::Polls;
-pub(crate) use process::{Child, bind_to_parent};
 pub(crate) use source::{Input, Source, discard, read_stderr};
 pub(crate) use stdio::StdioEnds;
 
-use crate::os::{ChildEnds, Ready};
+use crate::os::{Ends, Ready};
 
 /// Only what is touched of it becomes memory.
 const STACK: usize = 128 * 1024;
@@ -55,35 +54,18 @@ pub(crate) fn tcp_ends(stream: TcpStream) -> io::Result<(Source, Output)> {
     Ok((source, output))
 }
 
-/// Opens a log to append to, and creates it, folders and all. What is no regular file is refused.
-pub(crate) fn open_log(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    // Looked at before it is opened, which might wait for somebody.
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if !found.is_file() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
-        }
-        _ => File::options().append(true).create(true).open(path),
-    }
-}
-
-/// Bytes that nobody can guess.
-#[expect(clippy::unnecessary_wraps, reason = "the other side can fail")]
-pub(crate) fn random() -> io::Result<[u8; 32]> {
-    Ok(crate::os::random_by_std())
-}
-
-/// Takes our ends of a child's pipes.
-pub(crate) fn child_ends(child: &mut std::process::Child) -> io::Result<ChildEnds> {
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(io::Error::other("the child has no pipes"));
-    };
-    let source = Source::start("sanswire-input", stdout)?;
-    let stderr = child.stderr.take().map(|stderr| Source::start("sanswire-stderr", stderr)).transpose()?;
-    let output = Output::start(stdin, None, &source)?;
+/// The pipes of a child, each with its thread.
+pub(crate) fn child_ends(ends: ChildEnds) -> io::Result<Ends> {
+    let source = Source::start("sanswire-input", ends.stdout)?;
+    let stderr = ends.stderr.map(|stderr| Source::start("sanswire-stderr", stderr)).transpose()?;
+    let output = Output::start(ends.stdin, None, &source)?;
     Ok((source, output, stderr))
+}
+
+/// Waits for a wake, and for what can be read from pipes. Nothing tells of a child's exit.
+pub(crate) fn wait_for_exit(_: Exiting<'_>, wake: &Wake, pipes: [Option<&Source>; 2], timeout: Duration) {
+    let [input, stderr] = pipes;
+    Interest { wake, input, stderr, output: None, timeout: Some(timeout) }.wait();
 }
 
 /// What to wait for.

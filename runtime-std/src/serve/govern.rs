@@ -10,8 +10,8 @@ use sanswire::waist::{
     Admitted, Brake, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend, Tier, Trust,
     Waist,
 };
+use sanswire_system::clock::Clock;
 
-use crate::clock::Clock;
 use crate::serve::answer::caught;
 use crate::serve::call::Call;
 use crate::serve::options::ServerOptions;

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use sanswire::waist::{Record, Waist};
+use sanswire_system::clock::Clock;
 
-use crate::clock::Clock;
 use crate::serve::answer::caught;
 use crate::serve::call::Cancel;
 

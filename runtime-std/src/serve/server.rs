@@ -8,8 +8,8 @@ use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
 use sanswire::waist::{Halt, Spend};
+use sanswire_system::os;
 
-use crate::os;
 use crate::serve::answer::caught;
 use crate::serve::application::Application;
 use crate::serve::ask::Asks;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sanswire_std::host::{Host, Launch};
 use sanswire_std::sanswire::host::{HostConfig, Mask, ServerConfig};
-use sanswire_std::{Client, ConnectError, ConnectOptions, StderrLog, StderrMode};
+use sanswire_std::{Client, Command, ConnectError, ConnectOptions, StderrLog, StderrMode, Wrap, Wrapped};
 
 use crate::common::{LONG, PLAIN, child, eventually, options, shell, tool, trials, within};
 use crate::served::server;
@@ -352,12 +352,23 @@ fn what_a_server_said_before_it_failed_is_in_the_log() {
     assert_eq!(std::fs::read_to_string(log.path()).unwrap(), "[one] missing key\n");
 }
 
+struct Launcher;
+
+impl Wrap for Launcher {
+    fn wrap(&self, command: Command) -> std::io::Result<Wrapped> {
+        Ok(command.under("/usr/bin/env", ["-"]).into())
+    }
+}
+
 fn a_server_without_a_name_is_called_by_its_program() {
     let folder = Folder::new();
     let log = folder.log();
     let mut options = into_log(&log, "");
     options.server_name = None;
     options.restart = false;
-    let _ = Client::connect(&shell("echo gone >&2"), options).unwrap_err();
-    assert_eq!(std::fs::read_to_string(log.path()).unwrap(), "[sh] gone\n");
+    let _ = Client::connect(&shell("echo gone >&2"), options.clone()).unwrap_err();
+    // Not by the launcher that a sandbox puts before it.
+    options.wrap = Some(Arc::new(Launcher));
+    let _ = Client::connect(&shell("echo again >&2"), options).unwrap_err();
+    assert_eq!(std::fs::read_to_string(log.path()).unwrap(), "[sh] gone\n[sh] again\n");
 }

@@ -5,8 +5,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::http::dial::fault::{DialFault, DialStep};
-use crate::os;
+use sanswire_system::{DialFault, DialStep, os};
 
 /// How long it takes at most to see that a connection is not wanted any more.
 const LOOK: Duration = Duration::from_millis(50);

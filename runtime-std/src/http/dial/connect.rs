@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use sanswire_system::http::{is_loopback, is_public};
+use sanswire_system::{DialFault, DialStep};
+
 use crate::http::dial::bound::Bound;
-use crate::http::dial::fault::{DialFault, DialStep};
-use crate::http::dial::guard::is_public;
-use crate::http::dial::proxy::is_loopback;
 
 /// How long an address is called alone before the next one is called as well.
 ///

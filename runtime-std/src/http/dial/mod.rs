@@ -1,13 +1,8 @@
 //! From an authority to a connected stream. Everything here may block: it runs on threads of its own.
 
 mod bound;
-mod bypass;
 mod connect;
-mod fault;
-mod guard;
 mod line;
-mod proxy;
-mod reached;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]
@@ -19,18 +14,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sanswire::http::{Authority, Scheme};
+#[cfg(not(feature = "tls"))]
+use sanswire_system::TlsFault;
+use sanswire_system::http::Ambient;
+#[cfg(feature = "tls")]
+use sanswire_system::http::tls::Trust;
+use sanswire_system::{ConnectError, DialFault, HttpTarget, Proxied, Proxy, ProxyAddress, Reached};
 
 use bound::{Bound, BoundStream};
 use line::Line;
-use proxy::Ambient;
 
-pub use fault::{CertificateFault, DialFault, DialStep, PemFault, ProxyFault, TlsFault};
-pub use proxy::{ProxyAddress, ProxyAddressFault};
-pub use reached::{Proxied, Reached, Secured};
 pub(crate) use wire::Wire;
-
-use crate::error::ConnectError;
-use crate::http::{HttpTarget, Proxy};
 
 /// Makes the connections of one client. Shared by the threads that make them.
 #[derive(Debug)]
@@ -38,7 +32,7 @@ pub(crate) struct Dialer {
     proxies: Proxies,
     public_only: bool,
     #[cfg(feature = "tls")]
-    trust: tls::Trust,
+    trust: Trust,
 }
 
 #[derive(Debug)]
@@ -66,7 +60,7 @@ impl Dialer {
             proxies,
             public_only: target.public_only,
             #[cfg(feature = "tls")]
-            trust: tls::Trust::new(target.ca_file.clone(), target.client_certificate.clone()),
+            trust: Trust::new(target.ca_file.clone(), target.client_certificate.clone()),
         })
     }
 
@@ -84,7 +78,7 @@ impl Dialer {
                 let (mut line, mut how) = reached.map_err(|fault| fault.on_the_way_to(proxy.place()))?;
                 let asked = Instant::now();
                 tunnel::open(&mut line, to, proxy, &bound)?;
-                how.proxy = Some(Proxied { authority: proxy.authority().clone(), opened: asked.elapsed() });
+                how.proxy = Some(Proxied::new(proxy.authority().clone(), asked.elapsed()));
                 how.tls = None;
                 (self.secured(line, to, &bound, &mut how)?, how)
             }
@@ -111,7 +105,7 @@ impl Dialer {
         let connected = called.elapsed().saturating_sub(named);
         let address = stream.peer_addr().map_err(DialFault::System)?;
         stream.set_nodelay(true).map_err(DialFault::System)?;
-        let mut how = Reached { address, named, connected, proxy: None, tls: None, took: Duration::ZERO };
+        let mut how = Reached::new(address, named, connected);
         let line = self.secured(Line::Plain(BoundStream::new(stream, *bound)), to, bound, &mut how)?;
         Ok((line, how))
     }
@@ -130,8 +124,9 @@ impl Dialer {
             Scheme::Https => {
                 let config = self.trust.config().map_err(DialFault::Tls)?;
                 let begun = Instant::now();
-                let (line, tls) = tls::negotiate(line, &to.host, config, bound)?;
-                how.tls = Some(Secured { negotiated: begun.elapsed(), ..tls });
+                let (line, mut tls) = tls::negotiate(line, &to.host, config, bound)?;
+                tls.negotiated = begun.elapsed();
+                how.tls = Some(tls);
                 Ok(line)
             }
         }
@@ -150,11 +145,5 @@ impl Dialer {
             Scheme::Http => Ok(line),
             Scheme::Https => Err(DialFault::Tls(TlsFault::Unsupported)),
         }
-    }
-}
-
-impl From<DialFault> for ConnectError {
-    fn from(fault: DialFault) -> Self {
-        Self::Reach(Box::new(fault))
     }
 }

@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use sanswire::http::h1::{self, Body, Closed};
 use sanswire::http::{Authority, Fields, RequestHead, Verb};
 use sanswire::machine::Machine;
+use sanswire_system::clock::Clock;
+use sanswire_system::http::{authorization, host_and_port};
+use sanswire_system::{DialFault, DialStep, ProxyAddress, ProxyFault};
 
-use crate::clock::Clock;
 use crate::http::dial::bound::Bound;
-use crate::http::dial::fault::{DialFault, DialStep, ProxyFault};
-use crate::http::dial::proxy::{ProxyAddress, host_and_port};
 
 /// The longest head of a proxy's answer.
 const MAX_HEAD: usize = 16 * 1024;
@@ -48,7 +48,7 @@ pub(super) fn open(
             match event {
                 h1::ClientEvent::Head(head) if !(200..300).contains(&head.status) => {
                     return Err(says(match head.status {
-                        407 => ProxyFault::Authorization { given: proxy.authorization().is_some() },
+                        407 => ProxyFault::Authorization { given: authorization(proxy).is_some() },
                         status => ProxyFault::Refused(status),
                     }));
                 }
@@ -84,7 +84,7 @@ fn head(to: &Authority, proxy: &ProxyAddress) -> RequestHead {
     let mut fields = Fields::new();
     // What is no proper value is left out, and the proxy says what it misses.
     let _ = fields.push("Host", target.as_bytes());
-    if let Some(authorization) = proxy.authorization() {
+    if let Some(authorization) = authorization(proxy) {
         let _ = fields.push("Proxy-Authorization", authorization.as_bytes());
     }
     RequestHead { verb: Verb::Other("CONNECT".into()), target: target.into(), fields }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::http::dial::fault::TlsFault;
-use crate::http::dial::reached::Reached;
+use sanswire_system::{Reached, TlsFault};
+
 #[cfg(feature = "tls")]
 use crate::http::dial::tls::Session;
 use crate::os::{Conn, Got, Want};

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use sanswire::exchange::Partition;
 use sanswire::http::{Authority, HttpHandle};
+use sanswire_system::DialFault;
+use sanswire_system::tap::News;
 
-use crate::http::dial::{DialFault, Dialer, Wire};
+use crate::http::dial::{Dialer, Wire};
 use crate::link::Link;
 use crate::shared::Shared;
-use crate::tap::News;
 
 /// Only what is touched of it becomes memory. Names are looked up and certificates checked on it.
 const STACK: usize = 512 * 1024;

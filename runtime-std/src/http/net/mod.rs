@@ -18,13 +18,13 @@ use sanswire::error::ConfigError;
 use sanswire::http::client::{Client, Effect, End};
 use sanswire::http::h1::{self, ClientEvent, Closed, Fault};
 use sanswire::{Instant, Machine as _};
+use sanswire_system::{DialFault, DialStep, HttpTarget};
 
 use self::dials::Dial;
 use self::line::Line;
 use self::pool::Order;
 use self::told::Told;
-use crate::http::HttpTarget;
-use crate::http::dial::{DialFault, DialStep, Dialer};
+use crate::http::dial::Dialer;
 use crate::os::{Got, Polls, Want};
 use crate::shared::Shared;
 

@@ -8,11 +8,12 @@ use sanswire::exchange::Partition;
 use sanswire::http::client::End;
 use sanswire::http::h1::{Body, Fault};
 use sanswire::http::{Authority, HttpHandle, RequestHead};
+use sanswire_system::DialFault;
 
 use super::line::{Line, Open};
 use super::told::Told;
 use super::{Net, dials};
-use crate::http::dial::{DialFault, Wire};
+use crate::http::dial::Wire;
 use crate::os::Got;
 use crate::shared::Shared;
 

@@ -4,10 +4,9 @@ use bytes::Bytes;
 use sanswire::client::Config;
 use sanswire::frame::{Frame, SseDecoder, SseItem};
 use sanswire::http::{ResponseHead, Verb};
-
-use crate::clock::Clock;
-use crate::options::Direction;
-use crate::tap::{MAX_LINE, News, TapQueue};
+use sanswire_system::Direction;
+use sanswire_system::clock::Clock;
+use sanswire_system::tap::{MAX_LINE, News, TapQueue};
 
 /// What of an answer was not told yet.
 #[derive(Default)]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use sanswire_system::os::to_timespec;
 
 use super::poller::Pollable;
-use super::wire::{Wake, to_timespec};
+use super::wire::Wake;
 use crate::os::{PollEvent, Want};
 
 /// What is waited for, and what was found. Its room is kept from one wait to the next; what it names stays open

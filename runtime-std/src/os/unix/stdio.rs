@@ -18,9 +18,9 @@ use rustix::net::SendFlags;
 use rustix::pipe::PIPE_BUF;
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use sanswire::limits::MAX_READ_BYTES;
+use sanswire_system::os::to_timespec;
 
 use super::listen::send;
-use super::wire::to_timespec;
 use crate::os::{Got, Input, StdioReady, Wake, Want};
 
 /// Whether somebody serves them already.

@@ -4,17 +4,17 @@ use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::buffer::Buffer;
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use sanswire::limits::MAX_READ_BYTES;
+use sanswire_system::os::{ChildEnds, Exiting, to_timespec};
 
-use crate::os::{ChildEnds, Got, Ready};
+use crate::os::{Ends, Got, Ready};
 
 /// What is read from. Never blocks.
 pub(crate) type Source = OwnedFd;
@@ -118,10 +118,6 @@ pub(crate) fn discard(fd: &Source) -> bool {
     }
 }
 
-fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
-    Ok(rustix::io::ioctl_fionbio(fd, true)?)
-}
-
 /// The two ends of a TCP connection.
 pub(crate) fn tcp_ends(stream: TcpStream) -> io::Result<(Source, Output)> {
     stream.set_nodelay(true)?;
@@ -134,27 +130,18 @@ pub(crate) fn unix_ends(stream: UnixStream) -> io::Result<(Source, Output)> {
     Ok((stream.as_fd().try_clone_to_owned()?, Output::Unix(stream)))
 }
 
-/// Takes our ends of a child's pipes, none of which block.
-pub(crate) fn child_ends(child: &mut Child) -> io::Result<ChildEnds> {
-    let stdin = child.stdin.take().map(OwnedFd::from);
-    let stdout = child.stdout.take().map(OwnedFd::from);
-    let stderr = child.stderr.take().map(OwnedFd::from);
-    let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
-        return Err(io::Error::other("the child has no pipes"));
-    };
-    set_nonblocking(&stdout)?;
-    if let Some(stderr) = &stderr {
-        set_nonblocking(stderr)?;
-    }
-    Ok((stdout, Output::pipe(stdin)?, stderr))
+/// The pipes of a child.
+#[expect(clippy::unnecessary_wraps, reason = "the other side can fail")]
+pub(crate) fn child_ends(ends: ChildEnds) -> io::Result<Ends> {
+    Ok((ends.stdout, Output::Pipe(ends.stdin), ends.stderr))
+}
+
+/// Waits for a child's exit as far as `exit` tells of it, for a wake, and for what can be read from pipes.
+pub(crate) fn wait_for_exit(exit: Exiting<'_>, wake: &Wake, pipes: [Option<&Source>; 2], timeout: Duration) {
+    exit.wait(pipes.into_iter().flatten().map(AsFd::as_fd).chain([wake.as_fd()]), timeout);
 }
 
 impl Output {
-    fn pipe(fd: OwnedFd) -> io::Result<Self> {
-        set_nonblocking(&fd)?;
-        Ok(Self::Pipe(fd))
-    }
-
     /// Writes what fits now. A pipe nobody reads gives an error (and SIGPIPE, which std ignores from the start of
     /// a Rust program; a host written in another language has to ignore it). A socket raises no signal.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -287,15 +274,5 @@ impl Interest<'_> {
         let mut found = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut next = |wanted: bool| wanted && found.next().unwrap_or(false);
         Ready { wake: next(true), input: next(self.input.is_some()), stderr: next(self.stderr.is_some()) }
-    }
-}
-
-/// At most twelve days: some systems refuse more than 2^31 milliseconds, and a wait may always end early.
-pub(super) fn to_timespec(duration: Duration) -> Timespec {
-    const MOST: Duration = Duration::from_secs(1 << 20);
-    let duration = duration.min(MOST);
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or_default(),
-        tv_nsec: i64::from(duration.subsec_nanos()),
     }
 }

@@ -192,8 +192,9 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use sanswire_system::clock::Clock;
+
     use super::IDLE_TICKS;
-    use crate::clock::Clock;
     use crate::serve::driver::hub::Hub;
     use crate::serve::driver::lead::TICK;
     use crate::serve::driver::table::{Connections, Table};

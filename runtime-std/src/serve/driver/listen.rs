@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use sanswire::Instant;
+use sanswire_system::clock::Clock;
 
-use crate::clock::Clock;
 use crate::os::{ACCEPT_PAUSE, Accept, Listener, Want};
 use crate::serve::driver::hub::Hub;
 use crate::serve::driver::table::{Connections, Table};

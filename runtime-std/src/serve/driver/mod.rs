@@ -37,8 +37,8 @@ use sanswire::Instant;
 use sanswire::error::ApiError;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::{ListKind, Notice, PeerOutcome};
+use sanswire_system::clock::Clock;
 
-use crate::clock::Clock;
 use crate::os::{Conn, StdioEnds};
 use crate::serve::call::Job;
 use crate::serve::server::{Inner, ServeError};

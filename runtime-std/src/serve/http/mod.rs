@@ -15,9 +15,10 @@ mod site;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
+use sanswire_system::clock::Clock;
+
 pub use options::HttpOptions;
 
-use crate::clock::Clock;
 use crate::os::Listener;
 use crate::serve::driver::Driver;
 use crate::serve::server::{ServeError, Server};

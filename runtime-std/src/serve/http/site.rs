@@ -14,8 +14,9 @@ use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::kit::unsendable;
 use sanswire::server::{Catalog, Event, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
+use sanswire_system::os::random;
 
-use crate::os::{self, Conn, PollEvent};
+use crate::os::{Conn, PollEvent};
 use crate::serve::call::{Cancel, Job, Origin};
 use crate::serve::driver::hub::{Ends, Hub};
 use crate::serve::driver::places::{Key, Places};
@@ -59,7 +60,7 @@ impl Site {
     /// # Errors
     /// A limit is out of bounds; the system gave no random bytes.
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
-        let seed = os::random().map_err(ServeError::System)?;
+        let seed = random().map_err(ServeError::System)?;
         let mut limits = options.connection.clone();
         let server_limits = &server.config().limits;
         let config = options.endpoint(server.config().clone(), server.serving.max_connections());

@@ -22,7 +22,7 @@ fn dialer() -> Dialer {
         proxies: Proxies::None,
         public_only: false,
         #[cfg(feature = "tls")]
-        trust: super::tls::Trust::new(None, None),
+        trust: Trust::new(None, None),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;
 
+use sanswire_system::{DialStep, TlsFault};
+
 use super::*;
 use crate::http::dial::connect::{Caller, first, in_turn};
 

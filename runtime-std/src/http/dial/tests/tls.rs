@@ -8,9 +8,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use sanswire_system::{CertificateFault, DialStep, TlsFault};
 
 use super::*;
-use crate::http::dial::tls::Trust;
 
 pub(super) type Stream = StreamOwned<ServerConnection, TcpStream>;
 

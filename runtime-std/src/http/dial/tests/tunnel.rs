@@ -2,6 +2,8 @@
 
 use std::sync::mpsc;
 
+use sanswire_system::{CertificateFault, DialStep, ProxyFault, TlsFault};
+
 use super::*;
 
 /// A proxy for one connection: `answer` gets what it was asked and the socket.

@@ -1,7 +1,5 @@
-//! TLS: what is trusted and shown, the negotiation, and the stream after it.
+//! TLS: the negotiation, and the stream after it.
 
-mod config;
-mod fault;
 mod session;
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,13 +8,12 @@ use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
+use sanswire_system::http::tls::{judge, of_tls};
+use sanswire_system::{DialFault, DialStep, Secured, TlsFault};
 
 use crate::http::dial::bound::Bound;
-use crate::http::dial::fault::{DialFault, DialStep, TlsFault};
 use crate::http::dial::line::Line;
-use crate::http::dial::reached::Secured;
 
-pub(super) use config::Trust;
 pub(super) use session::Session;
 
 /// A line under TLS.
@@ -38,11 +35,11 @@ pub(super) fn negotiate<'a>(
     let name = ServerName::try_from(host.strip_suffix('.').unwrap_or(host).to_owned())
         .map_err(|_| DialFault::Tls(TlsFault::Host))?;
     let shown = config.client_auth_cert_resolver.has_certs();
-    let judge = |error: &rustls::Error| DialFault::Tls(fault::judge(error, shown));
-    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|error| judge(&error))?;
+    let fault = |error: &rustls::Error| DialFault::Tls(judge(error, shown));
+    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|error| fault(&error))?;
     while tls.is_handshaking() || tls.wants_write() {
-        tls.complete_io(&mut line).map_err(|error| match fault::of_tls(&error) {
-            Some(error) => judge(error),
+        tls.complete_io(&mut line).map_err(|error| match of_tls(&error) {
+            Some(error) => fault(error),
             None => bound.broken(DialStep::Tls, error),
         })?;
     }
@@ -52,7 +49,7 @@ pub(super) fn negotiate<'a>(
         _ => "TLS",
     };
     let suite = tls.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite())).unwrap_or_default();
-    let agreed = Secured { version, suite, shown, negotiated: Duration::ZERO };
+    let agreed = Secured::new(version, suite, shown, Duration::ZERO);
     Ok((Line::Tls(Box::new(Handshake { tls, below: line, shown })), agreed))
 }
 

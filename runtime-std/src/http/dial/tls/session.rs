@@ -4,9 +4,9 @@ use std::io::{self, BufRead, ErrorKind, Write};
 
 use rustls::ClientConnection;
 use sanswire::limits::MAX_READ_BYTES;
+use sanswire_system::TlsFault;
+use sanswire_system::http::tls::judge;
 
-use crate::http::dial::fault::TlsFault;
-use crate::http::dial::tls::fault::judge;
 use crate::http::dial::wire::Wire;
 use crate::os::{Got, Want};
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use sanswire_system::os::to_timespec;
 
 use super::Pollable;
-use crate::os::unix::wire::to_timespec;
 use crate::os::{PollEvent, Want};
 
 /// How many events one wait takes out. Those that are left come first in the next.

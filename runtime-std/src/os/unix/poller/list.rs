@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
+use sanswire_system::os::to_timespec;
 
 use super::Pollable;
-use crate::os::unix::wire::{Wake, to_timespec};
+use crate::os::unix::wire::Wake;
 use crate::os::{PollEvent, Want};
 
 /// Waits for any number of connections and listeners, and for a wake. Everything may be called from any thread at

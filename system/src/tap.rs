@@ -10,7 +10,7 @@ use crate::http::Reached;
 use crate::options::{Direction, Tap};
 
 /// The longest line that is told whole.
-pub(crate) const MAX_LINE: usize = 1024 * 1024;
+pub const MAX_LINE: usize = 1024 * 1024;
 /// What may wait for a slow tap.
 const MAX_WAITING: usize = 8 * 1024 * 1024;
 /// What a waiting line costs beside its bytes: a blank one is not for nothing.
@@ -19,19 +19,22 @@ const STACK: usize = 512 * 1024;
 
 /// Cuts one direction's bytes into lines.
 #[derive(Debug, Default)]
-pub(crate) struct Splitter {
+pub struct Splitter {
     line: Vec<u8>,
 }
 
 /// One for each direction.
 #[derive(Debug, Default)]
-pub(crate) struct Splitters {
-    pub(crate) sent: Splitter,
-    pub(crate) received: Splitter,
+pub struct Splitters {
+    /// What is sent.
+    pub sent: Splitter,
+    /// What is received.
+    pub received: Splitter,
 }
 
 impl Splitter {
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8])) {
+    /// Some of them: `tell` gets every line that is whole now, cut to [`MAX_LINE`].
+    pub fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (head, rest) = bytes.split_at(end);
             self.append(head);
@@ -49,15 +52,20 @@ impl Splitter {
 }
 
 /// Lines that wait to be told.
-pub(crate) struct TapQueue {
+#[derive(Debug)]
+pub struct TapQueue {
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
 /// What is told.
-pub(crate) enum News {
+#[derive(Debug)]
+pub enum News {
+    /// A message.
     Line(Direction, Box<[u8]>),
+    /// A connection over HTTP was made.
     Reached(Box<Reached>),
+    /// An answer over HTTP began.
     Answered(Box<(Verb, ResponseHead)>),
 }
 
@@ -83,7 +91,7 @@ impl News {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Waiting {
     lines: VecDeque<(Duration, News)>,
     bytes: usize,
@@ -93,8 +101,11 @@ struct Waiting {
 }
 
 impl TapQueue {
-    /// A queue, and the thread that tells what comes into it.
-    pub(crate) fn start(tap: Arc<dyn Tap>) -> std::io::Result<Arc<Self>> {
+    /// A queue, and the thread that tells what comes into it. The thread ends after [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start(tap: Arc<dyn Tap>) -> std::io::Result<Arc<Self>> {
         let queue = Arc::new(Self { waiting: Mutex::default(), changed: Condvar::new() });
         let told = Arc::clone(&queue);
         let thread = std::thread::Builder::new().name("sanswire-tap".into()).stack_size(STACK);
@@ -106,11 +117,13 @@ impl TapQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, direction: Direction, at: Duration, line: &[u8]) {
+    /// One message.
+    pub fn push(&self, direction: Direction, at: Duration, line: &[u8]) {
         self.push_news(at, News::Line(direction, line.into()));
     }
 
-    pub(crate) fn push_news(&self, at: Duration, news: News) {
+    /// What happened `at` this time of the connection. What a slow tap leaves is dropped, the oldest first.
+    pub fn push_news(&self, at: Duration, news: News) {
         let mut waiting = self.lock();
         waiting.bytes += news.cost();
         waiting.lines.push_back((at, news));
@@ -147,8 +160,8 @@ impl TapQueue {
         }
     }
 
-    /// No more will come. Waits until everything was told, for `patience` at most.
-    pub(crate) fn finish(&self, patience: Duration) {
+    /// No more will come. Blocks until everything was told, for `patience` at most.
+    pub fn finish(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut waiting = self.lock();
         waiting.over = true;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sanswire::http::h1;
 
-use crate::http::dial::proxy::ProxyAddressFault;
+use crate::http::proxy::ProxyAddressFault;
 use crate::stderr::escaped;
 
 /// Why a server cannot be reached. `Display` says what happened and what to do. Holds no secrets.
@@ -233,7 +233,8 @@ impl fmt::Display for DialFault {
 
 impl DialFault {
     /// What went wrong on the way to a proxy. What is wrong here, or with what was named, is no matter of the proxy.
-    pub(super) fn on_the_way_to(self, proxy: String) -> Self {
+    #[must_use]
+    pub fn on_the_way_to(self, proxy: String) -> Self {
         match self {
             Self::Name { .. } | Self::Connect { .. } | Self::Broken { .. } | Self::TimedOut { .. } => {}
             Self::Tls(

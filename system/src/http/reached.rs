@@ -23,6 +23,30 @@ pub struct Reached {
     pub took: Duration,
 }
 
+impl Reached {
+    /// A connection to this address, with nothing between or on it so far.
+    #[must_use]
+    pub const fn new(address: SocketAddr, named: Duration, connected: Duration) -> Self {
+        Self { address, named, connected, proxy: None, tls: None, took: Duration::ZERO }
+    }
+}
+
+impl Proxied {
+    /// A proxy that was asked for a way to the server, and gave it.
+    #[must_use]
+    pub const fn new(authority: Authority, opened: Duration) -> Self {
+        Self { authority, opened }
+    }
+}
+
+impl Secured {
+    /// What was agreed on.
+    #[must_use]
+    pub const fn new(version: &'static str, suite: String, shown: bool, negotiated: Duration) -> Self {
+        Self { version, suite, shown, negotiated }
+    }
+}
+
 /// The proxy that a connection goes through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

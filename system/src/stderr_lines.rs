@@ -20,7 +20,7 @@ const RATE: i64 = 256 * 1024;
 
 /// What stands between a server and the log.
 #[derive(Debug)]
-pub(crate) struct LogLines {
+pub struct LogLines {
     log: Arc<StderrLog>,
     /// `[server] `
     prefix: String,
@@ -36,7 +36,9 @@ pub(crate) struct LogLines {
 }
 
 impl LogLines {
-    pub(crate) fn new(log: &Arc<StderrLog>, server: &str, now: Instant) -> Self {
+    /// For a server that is about to start.
+    #[must_use]
+    pub fn new(log: &Arc<StderrLog>, server: &str, now: Instant) -> Self {
         log.attach();
         let prefix = format!("[{}] ", Mask::default().line_within(server, MAX_NAME));
         let log = Arc::clone(log);
@@ -44,7 +46,7 @@ impl LogLines {
     }
 
     /// What the server wrote.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], now: Instant) {
+    pub fn feed(&mut self, mut bytes: &[u8], now: Instant) {
         if bytes.is_empty() {
             return;
         }
@@ -65,7 +67,7 @@ impl LogLines {
     }
 
     /// The server will write no more: what it began to write is a line too.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         let mut out = String::new();
         let began = !self.line.is_empty();
         let left_out = began && !self.end_line(&self.log.mask(), &mut out);

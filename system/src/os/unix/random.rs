@@ -3,8 +3,11 @@
 use std::io;
 
 /// Bytes that nobody can guess, of the system's own generator.
+///
+/// # Errors
+/// The system's own.
 #[cfg(target_os = "linux")]
-pub(crate) fn random() -> io::Result<[u8; 32]> {
+pub fn random() -> io::Result<[u8; 32]> {
     use rustix::rand::{GetRandomFlags, getrandom};
     let mut bytes = [0; 32];
     let mut filled = 0;
@@ -16,8 +19,11 @@ pub(crate) fn random() -> io::Result<[u8; 32]> {
 }
 
 /// Bytes that nobody can guess, of the system's own generator.
+///
+/// # Errors
+/// The system's own.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn random() -> io::Result<[u8; 32]> {
+pub fn random() -> io::Result<[u8; 32]> {
     use std::io::Read as _;
     let mut bytes = [0; 32];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use sanswire::http::{Authority, Scheme, Url, UrlFault};
 
-use crate::http::dial::bypass::{Bypass, is_below};
+use crate::http::bypass::{Bypass, is_below};
 
 /// A proxy for HTTP: where it is, and what it is told about who we are.
 ///
@@ -83,18 +83,21 @@ impl ProxyAddress {
     }
 
     /// Its host and port.
-    pub(super) fn place(&self) -> String {
+    #[must_use]
+    pub fn place(&self) -> String {
         host_and_port(&self.authority.host, self.authority.port)
-    }
-
-    /// What stands in `Proxy-Authorization`.
-    pub(super) fn authorization(&self) -> Option<&str> {
-        self.authorization.as_deref()
     }
 }
 
+/// What a proxy is told in `Proxy-Authorization`. A secret.
+#[must_use]
+pub fn authorization(proxy: &ProxyAddress) -> Option<&str> {
+    proxy.authorization.as_deref()
+}
+
 /// As in the target of `CONNECT`: the port is always there.
-pub(super) fn host_and_port(host: &str, port: u16) -> String {
+#[must_use]
+pub fn host_and_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
@@ -129,7 +132,7 @@ fn unescaped(text: &str) -> Result<String, ProxyAddressFault> {
 
 /// What the environment says about proxies, read once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ambient {
+pub struct Ambient {
     https: Option<Named>,
     http: Option<Named>,
     bypass: Bypass,
@@ -143,8 +146,9 @@ struct Named {
 }
 
 impl Ambient {
-    /// Reads it by way of `get`. In lower case the names come first; an empty value is none.
-    pub(super) fn read(get: &dyn Fn(&str) -> Option<OsString>) -> Self {
+    /// Reads it by way of `get`, `std::env::var_os` for example. In lower case the names come first; an empty value is none.
+    #[must_use]
+    pub fn read(get: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let named = |names: &[&'static str]| {
             let set = |name: &&'static str| Some((*name, get(name).filter(|value| !value.is_empty())?));
             let (variable, value) = names.iter().find_map(set)?;
@@ -170,7 +174,7 @@ impl Ambient {
     ///
     /// # Errors
     /// The variable that names it, and what is wrong with its value.
-    pub(super) fn proxy_for(
+    pub fn proxy_for(
         &self,
         to: &Authority,
     ) -> Result<Option<&ProxyAddress>, (&'static str, ProxyAddressFault)> {
@@ -188,7 +192,8 @@ impl Ambient {
 }
 
 /// Whether a host is this computer, by its name or address.
-pub(super) fn is_loopback(host: &str) -> bool {
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match host.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),

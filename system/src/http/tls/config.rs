@@ -3,30 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::http::{PemFault, TlsFault};
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::http::dial::fault::{PemFault, TlsFault};
-
 /// Whom a client trusts and what it shows: the files, read when the first connection needs them.
 #[derive(Debug, Default)]
-pub(in crate::http::dial) struct Trust {
+pub struct Trust {
     authorities: Option<PathBuf>,
     client: Option<(PathBuf, PathBuf)>,
     config: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Trust {
-    pub(in crate::http::dial) fn new(
-        authorities: Option<PathBuf>,
-        client: Option<(PathBuf, PathBuf)>,
-    ) -> Self {
+    /// `authorities`: certificates of those who are trusted besides the system's. `client`: the chain and the key that are
+    /// shown. All are PEM files.
+    #[must_use]
+    pub fn new(authorities: Option<PathBuf>, client: Option<(PathBuf, PathBuf)>) -> Self {
         Self { authorities, client, config: OnceLock::new() }
     }
 
-    /// What these files come to. Read once; what fails is tried again the next time.
-    pub(in crate::http::dial) fn config(&self) -> Result<&Arc<ClientConfig>, TlsFault> {
+    /// What these files come to: settings that agree on HTTP/1.1. Read once, which blocks for some milliseconds; what fails
+    /// is tried again the next time.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or nobody to trust.
+    pub fn config(&self) -> Result<&Arc<ClientConfig>, TlsFault> {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }

@@ -1,4 +1,4 @@
-//! The runtime's clock: the one place that asks the system for the time.
+//! A runtime's clock: the one place that asks the system for the time.
 
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -6,26 +6,33 @@ use sanswire::Instant;
 
 /// Instants since the moment this clock was made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     epoch: SystemInstant,
 }
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    /// A clock that begins now.
+    #[must_use]
+    pub fn start() -> Self {
         Self { epoch: SystemInstant::now() }
     }
 
-    pub(crate) fn elapsed(&self) -> Duration {
+    /// How long it has run.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
         self.epoch.elapsed()
     }
 
-    pub(crate) fn now(&self) -> Instant {
+    /// The present instant, for the machines.
+    #[must_use]
+    pub fn now(&self) -> Instant {
         let elapsed = self.epoch.elapsed();
         Instant::from_micros(elapsed.as_secs() * 1_000_000 + u64::from(elapsed.subsec_micros()))
     }
 
     /// The instant `after` from now on.
-    pub(crate) fn later(&self, after: Duration) -> Instant {
+    #[must_use]
+    pub fn later(&self, after: Duration) -> Instant {
         self.now().saturating_add(after)
     }
 }

@@ -1,25 +1,43 @@
 //! A child process and how it is stopped where there are neither groups nor signals.
 
+use std::marker::PhantomData;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use super::Interest;
 use crate::exit::Ended;
 use crate::options::StopLadder;
-use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after};
+use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after, is_over};
 
 /// A child sees the end of its stdin when this process ends, and nothing else.
-pub(crate) const fn bind_to_parent(_: &mut Command) {}
+pub const fn bind_to_parent(_: &mut Command) {}
+
+/// What tells of the exit of a child: nothing does here.
+#[derive(Clone, Copy, Debug)]
+pub struct Exiting<'a>(PhantomData<&'a ()>);
 
 /// A child process.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub struct Child {
     child: std::process::Child,
 }
 
 impl Child {
-    pub(crate) const fn new(child: std::process::Child) -> Self {
+    /// A child that was started after [`bind_to_parent`].
+    #[must_use]
+    pub const fn new(child: std::process::Child) -> Self {
         Self { child }
+    }
+
+    /// The system's number for it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it at once, for a server that nobody has spoken to yet. Blocks until it is gone.
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn exited(&mut self) -> bool {
@@ -54,16 +72,14 @@ impl Child {
                 return false;
             }
             look = (look * 2).min(LOOK);
-            let [input, stderr] = pipes.open();
-            Interest { wake: pipes.wake(), input, stderr, output: None, timeout: Some(left.min(look)) }
-                .wait();
+            pipes.wait(Exiting(PhantomData), left.min(look));
         }
     }
 
     /// Closes the child's stdin, waits for it, and ends it if it does not end; then waits for whoever else holds
     /// its pipes open. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for
     /// the kernel); where patience ends before, it is ended then.
-    pub(crate) fn stop(
+    pub fn stop(
         mut self,
         ladder: &StopLadder,
         pipes: &mut dyn Pipes,
@@ -76,7 +92,7 @@ impl Child {
         let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
         let exited = self.wait(pipes, rung(patience), gone);
         let mut ended = if exited { Ended::Already } else { Ended::OnEof };
-        let mut kill = !exited && pipes.patience_is_over();
+        let mut kill = !exited && is_over(pipes);
         if kill {
             // It is not even to see the end of its stdin.
             let _ = self.child.kill();

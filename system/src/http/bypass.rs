@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::http::dial::guard::{begins_v4, begins_v6};
+use crate::http::guard::{begins_v4, begins_v6};
 
 /// Hosts that are reached without a proxy: what `NO_PROXY` names.
 ///
@@ -11,7 +11,7 @@ use crate::http::dial::guard::{begins_v4, begins_v6};
 /// (`[::1]:80`) bounds it to that port; `*` means every host. What cannot be read is passed over, as everywhere: the list
 /// is shared by programs that know different forms. Names are not looked up, so a network means addresses only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bypass {
+pub(crate) struct Bypass {
     rules: Vec<Rule>,
 }
 
@@ -33,13 +33,13 @@ enum Hosts {
 
 impl Bypass {
     /// Reads a list.
-    pub(super) fn parse(list: &str) -> Self {
+    pub(crate) fn parse(list: &str) -> Self {
         let entries = list.split(|c: char| c == ',' || c.is_ascii_whitespace());
         Self { rules: entries.filter_map(|entry| Rule::parse(&entry.to_ascii_lowercase())).collect() }
     }
 
     /// Whether this host is reached without a proxy. A name is in lower case, an IPv6 address without its brackets.
-    pub(super) fn holds(&self, host: &str, port: u16) -> bool {
+    pub(crate) fn holds(&self, host: &str, port: u16) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
         let address = host.parse().ok().map(|address: IpAddr| address.to_canonical());
         self.rules.iter().any(|rule| {
@@ -93,7 +93,7 @@ impl Hosts {
 }
 
 /// Whether a name is `above` or ends with it, behind a dot.
-pub(super) fn is_below(name: &str, above: &str) -> bool {
+pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_suffix(above).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 

@@ -1,6 +1,9 @@
-//! The last words of a child.
+//! The last words of a child, and their way into a log.
 
 use std::fmt::Write as _;
+
+pub use crate::stderr_lines::LogLines;
+pub use crate::stderr_log::set_first_mask;
 
 /// How much is kept.
 const TAIL: usize = 64 * 1024;
@@ -10,13 +13,13 @@ const SHOWN_BYTES: usize = 2048;
 
 /// The tail of what a child wrote to stderr. Holds nothing until it writes something, 128 KiB at most.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
+pub struct Ring {
     bytes: Vec<u8>,
 }
 
 impl Ring {
     /// The buffer, with spare room for one read.
-    pub(crate) fn read_buffer(&mut self) -> &mut Vec<u8> {
+    pub fn read_buffer(&mut self) -> &mut Vec<u8> {
         if self.bytes.capacity() == self.bytes.len() {
             if self.bytes.len() < 2 * TAIL {
                 self.bytes.reserve_exact(self.bytes.len().max(4096));
@@ -28,14 +31,16 @@ impl Ring {
     }
 
     /// The last 64 KiB as text: control characters escaped, line ends and tabs aside.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let from = self.bytes.len().saturating_sub(TAIL);
         escaped(&String::from_utf8_lossy(self.bytes.get(from..).unwrap_or_default()))
     }
 }
 
 /// `text` without control characters that a terminal would act on.
-pub(crate) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let line_end = c == '\r' && text.as_bytes().get(at + 1) == Some(&b'\n');

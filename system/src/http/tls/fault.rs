@@ -2,20 +2,21 @@
 
 use std::io;
 
+use crate::http::{CertificateFault, TlsFault};
 use rustls::{AlertDescription, CertificateError, Error};
-
-use crate::http::dial::fault::{CertificateFault, TlsFault};
 
 /// So many of the names of a certificate are shown.
 const NAMES: usize = 4;
 
 /// The fault of TLS that a fault of reading or writing hides.
-pub(super) fn of_tls(error: &io::Error) -> Option<&Error> {
+#[must_use]
+pub fn of_tls(error: &io::Error) -> Option<&Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
-/// `shown`: there is a certificate of ours.
-pub(super) fn judge(error: &Error, shown: bool) -> TlsFault {
+/// Why there is no TLS, or no more of it. `shown`: there is a certificate of ours.
+#[must_use]
+pub fn judge(error: &Error, shown: bool) -> TlsFault {
     use AlertDescription as Alert;
     match error {
         Error::InvalidCertificate(error) => TlsFault::Certificate(certificate(error)),

@@ -1,6 +1,6 @@
 //! A child process and how it is stopped.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::exit::Ended;
 use crate::options::StopLadder;
-use crate::os::unix::wire::to_timespec;
-use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after};
+use crate::os::{ABOUT_TO_EXIT, KILL_WAIT, LAST_WAIT, LOOK, Pipes, after, is_over, to_timespec};
 
 /// A child that leads a process group of its own.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub struct Child {
     child: std::process::Child,
     pid: Option<Pid>,
     /// Becomes readable when the child exits.
@@ -23,8 +22,24 @@ pub(crate) struct Child {
     pidfd: Option<std::os::fd::OwnedFd>,
 }
 
+/// What tells of the exit of a child, where something does.
+#[derive(Clone, Copy, Debug)]
+pub struct Exiting<'a>(Option<BorrowedFd<'a>>);
+
+impl<'a> Exiting<'a> {
+    /// Waits until the child exits, something can be read from one of these or they have ended, or `timeout` is over: what
+    /// [`Pipes::wait`] does with the pipes that are open and whatever wakes it. Blocks.
+    pub fn wait(self, fds: impl IntoIterator<Item = BorrowedFd<'a>>, timeout: Duration) {
+        let mut fds: Vec<PollFd<'_>> =
+            fds.into_iter().chain(self.0).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let _ = rustix::event::poll(&mut fds, Some(&to_timespec(timeout)));
+    }
+}
+
 impl Child {
-    pub(crate) fn new(child: std::process::Child) -> Self {
+    /// A child that was started after [`bind_to_parent`](crate::os::bind_to_parent).
+    #[must_use]
+    pub fn new(child: std::process::Child) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Self {
             child,
@@ -33,6 +48,18 @@ impl Child {
             pidfd: pid
                 .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()),
         }
+    }
+
+    /// The system's number for it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it and its group at once, for a server that nobody has spoken to yet. Blocks until it is gone.
+    pub fn kill(mut self) {
+        self.signal_group(Signal::KILL);
+        let _ = self.child.wait();
     }
 
     /// Whether it has exited. It stays a zombie, so its number, and its group's, is not given to anybody else.
@@ -73,19 +100,10 @@ impl Child {
 
     /// Until the child exits, a pipe has something, somebody wakes, or `left` is over.
     fn sleep(&self, pipes: &dyn Pipes, left: Duration, look: &mut Duration) {
-        let open = pipes.open();
         #[cfg(target_os = "linux")]
         let exit = self.pidfd.as_ref().map(AsFd::as_fd).filter(|_| !self.exited());
         #[cfg(not(target_os = "linux"))]
-        let exit: Option<std::os::fd::BorrowedFd<'_>> = None;
-        let mut fds: Vec<PollFd<'_>> = open
-            .iter()
-            .flatten()
-            .map(AsFd::as_fd)
-            .chain(exit)
-            .chain([pipes.wake().as_fd()])
-            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            .collect();
+        let exit: Option<BorrowedFd<'_>> = None;
         // It may have exited since the caller looked: then nothing here tells of it.
         let timeout = if exit.is_some() {
             left
@@ -93,7 +111,7 @@ impl Child {
             *look = (*look * 2).min(LOOK);
             left.min(*look)
         };
-        let _ = rustix::event::poll(&mut fds, Some(&to_timespec(timeout)));
+        pipes.wait(Exiting(exit), timeout);
     }
 
     fn signal_group(&self, signal: Signal) {
@@ -105,7 +123,7 @@ impl Child {
     /// Closes the child's stdin, waits for it, and helps if it does not end; then ends what is left of its group,
     /// and reaps. `by_itself`: it ended its output unasked. Takes `ladder.total` at most (and a moment for the
     /// kernel); where patience ends before, the group is killed then.
-    pub(crate) fn stop(
+    pub fn stop(
         mut self,
         ladder: &StopLadder,
         pipes: &mut dyn Pipes,
@@ -118,14 +136,14 @@ impl Child {
         let patience = if by_itself { ABOUT_TO_EXIT } else { Duration::ZERO };
         let exited = self.wait(pipes, rung(patience), gone);
         let mut ended = if exited { Ended::Already } else { Ended::OnEof };
-        let mut kill = !exited && pipes.patience_is_over();
+        let mut kill = !exited && is_over(pipes);
         if kill {
             // It is not even to see the end of its stdin.
             self.signal_group(Signal::KILL);
         }
         close_stdin();
         if !kill && !self.wait(pipes, rung(ladder.eof), gone) {
-            kill = pipes.patience_is_over();
+            kill = is_over(pipes);
             if !kill {
                 ended = Ended::OnTerm;
                 self.signal_group(Signal::TERM);

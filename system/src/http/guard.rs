@@ -42,7 +42,8 @@ const PRIVATE_V6: [([u16; 2], u32); 4] = [
 const TRANSLATED: [u16; 6] = [0x0064, 0xff9b, 0, 0, 0, 0];
 
 /// Whether an address belongs to the public network, and is none of the forms that hide another address.
-pub(super) fn is_public(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -67,12 +68,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 }
 
 /// Whether the first `len` bits are the same.
-pub(super) fn begins_v4(address: Ipv4Addr, net: Ipv4Addr, len: u32) -> bool {
+pub(crate) fn begins_v4(address: Ipv4Addr, net: Ipv4Addr, len: u32) -> bool {
     (address.to_bits() ^ net.to_bits()).checked_shr(32 - len.min(32)).unwrap_or_default() == 0
 }
 
 /// Whether the first `len` bits are the same.
-pub(super) fn begins_v6(address: Ipv6Addr, net: Ipv6Addr, len: u32) -> bool {
+pub(crate) fn begins_v6(address: Ipv6Addr, net: Ipv6Addr, len: u32) -> bool {
     (address.to_bits() ^ net.to_bits()).checked_shr(128 - len.min(128)).unwrap_or_default() == 0
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Puts the child into a process group of its own and, on Linux, lets the kernel kill it when the thread that
 /// spawns it ends, however that happens. So spawn it from a thread that lives as long as the child should.
-pub(crate) fn bind_to_parent(command: &mut Command) {
+pub fn bind_to_parent(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
     #[cfg(target_os = "linux")]

@@ -97,12 +97,6 @@ impl StderrLog {
         *self.mask.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(mask));
     }
 
-    /// As [`set_mask`](Self::set_mask), if none was set.
-    pub(crate) fn set_first_mask(&self, mask: &Mask) {
-        let mut set = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
-        set.get_or_insert_with(|| Arc::new(mask.clone()));
-    }
-
     /// Where it is written.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -196,6 +190,12 @@ impl StderrLog {
     fn writing(&self) -> MutexGuard<'_, Writing> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// As [`StderrLog::set_mask`], if none was set: what a host does.
+pub fn set_first_mask(log: &StderrLog, mask: &Mask) {
+    let mut set = log.mask.lock().unwrap_or_else(PoisonError::into_inner);
+    set.get_or_insert_with(|| Arc::new(mask.clone()));
 }
 
 impl Writing {

@@ -271,3 +271,9 @@ impl From<ConfigError> for ConnectError {
         Self::Config(error)
     }
 }
+
+impl From<DialFault> for ConnectError {
+    fn from(fault: DialFault) -> Self {
+        Self::Reach(Box::new(fault))
+    }
+}

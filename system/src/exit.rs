@@ -18,6 +18,14 @@ pub struct Exit {
     pub stderr_tail: String,
 }
 
+impl Exit {
+    /// How it ended, as a runtime saw it.
+    #[must_use]
+    pub const fn new(status: Option<ExitStatus>, ended: Ended, took: Duration, stderr_tail: String) -> Self {
+        Self { status, ended, took, stderr_tail }
+    }
+}
+
 /// What it took to end a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -5,12 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::command::Command;
 
-/// Puts servers into a sandbox: what [`ConnectOptions::wrap`](crate::ConnectOptions::wrap) takes.
+/// Puts servers into a sandbox: what `ConnectOptions::wrap` takes.
 ///
 /// It is asked before every start of a process, restarts included, and never for a server that is reached over a
 /// socket. It gets the command and gives back the one that is started in its place, by a launcher for example:
 ///
 /// ```
+/// # use sanswire_system as sanswire_std;
 /// use sanswire_std::{Command, Wrap, Wrapped};
 ///
 /// struct ReadOnly;
@@ -35,7 +36,7 @@ pub trait Wrap: Send + Sync {
     /// Nothing is started then, and connecting fails with
     /// [`ConnectError::Wrap`](crate::ConnectError::Wrap).
     /// [`Unsupported`](io::ErrorKind::Unsupported) means that there is no sandbox on this system: then
-    /// [`ConnectOptions::allow_unwrapped`](crate::ConnectOptions::allow_unwrapped) decides.
+    /// `ConnectOptions::allow_unwrapped` decides.
     fn wrap(&self, command: Command) -> io::Result<Wrapped>;
 }
 
@@ -86,8 +87,8 @@ impl std::fmt::Debug for Wrapped {
     }
 }
 
-/// Releases when it goes, once.
-pub(crate) struct Release(Option<Box<dyn FnOnce()>>);
+/// Gives back what a sandbox held for one start: when it goes, once.
+pub struct Release(Option<Box<dyn FnOnce()>>);
 
 impl Drop for Release {
     fn drop(&mut self) {
@@ -98,15 +99,16 @@ impl Drop for Release {
     }
 }
 
-/// One start.
-pub(crate) struct Start {
+/// One start, as [`prepare`](crate::launch::prepare) makes it.
+pub struct Start {
     /// What is started, declared variables included.
-    pub(crate) command: Command,
-    pub(crate) system: std::process::Command,
+    pub command: Command,
+    /// The same, for the system: what [`start`](crate::launch::start) takes.
+    pub system: std::process::Command,
     /// Why there is no sandbox around it, though there was to be one.
-    pub(crate) unwrapped: Option<io::Error>,
+    pub unwrapped: Option<io::Error>,
     /// Goes when it has started.
-    pub(crate) release: Release,
+    pub release: Release,
 }
 
 impl Start {

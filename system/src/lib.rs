@@ -1,0 +1,35 @@
+//! What every runtime of `sanswire` needs of the system, blocking or async: commands and their environment, processes and
+//! how they are stopped, their stderr, the clock, random bytes, proxies, TLS settings, and why a server cannot be reached.
+//!
+//! Nothing here knows the protocol, which is the core's, or decides how to wait, which is a runtime's. What blocks says so;
+//! an async runtime calls it on a thread where it may.
+//!
+//! Programs have no use for this crate by itself. The runtimes give out again what their users need, so that
+//! `sanswire_std::Command` and that of any other runtime are one type, and one configuration serves both. What stands at
+//! the root of this crate is what they give out; its modules are for the runtimes.
+
+mod command;
+mod error;
+mod exit;
+mod options;
+mod stderr_lines;
+mod stderr_log;
+
+pub mod clock;
+pub mod http;
+pub mod launch;
+pub mod os;
+pub mod stderr;
+pub mod tap;
+pub mod wrap;
+
+pub use command::{Command, InheritEnv};
+pub use error::ConnectError;
+pub use exit::{Ended, Exit};
+pub use http::{
+    CertificateFault, DialFault, DialStep, HttpTarget, PemFault, Proxied, Proxy, ProxyAddress,
+    ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
+};
+pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
+pub use stderr_log::{StderrLog, StderrLogStats};
+pub use wrap::{Wrap, Wrapped};
