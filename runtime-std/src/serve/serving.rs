@@ -52,7 +52,8 @@ impl Server {
     }
 
     /// How many connections a listener may have open: 10,000 unless set. For what is served from now on. Whoever
-    /// comes when there are so many is sent away: the connection is closed, over HTTP behind a 503.
+    /// comes when there are so many is sent away: the connection is closed, over HTTP behind a 503. There, one that rests
+    /// makes room first (see [`yields_after`](crate::HttpOptions::yields_after)).
     pub fn set_max_connections(&self, connections: usize) {
         self.inner.serving.max_connections.store(connections, Ordering::Relaxed);
     }

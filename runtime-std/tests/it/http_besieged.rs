@@ -20,6 +20,7 @@ trials!(
     a_body_that_stops_is_given_up,
     a_connection_without_a_request_is_closed_in_time,
     who_comes_when_there_are_enough_is_told_so,
+    a_connection_that_rests_makes_room,
     junk_is_answered_and_ends_the_connection,
     thousands_of_streams_need_no_threads,
     requests_of_many_bytes_do_not_pile_up,
@@ -117,6 +118,51 @@ fn who_comes_when_there_are_enough_is_told_so() {
         wire.stream.write_all(call(4, "echo", r#"{"text":"in"}"#).as_bytes()).is_ok()
             && wire.head().is_some_and(|answer| answer.status == 200)
     });
+    site.stop();
+}
+
+fn a_connection_that_rests_makes_room() {
+    let options = || {
+        let mut options = HttpOptions::default();
+        options.yields_after = Duration::from_millis(20);
+        options
+    };
+    let pause = || std::thread::sleep(Duration::from_millis(40));
+    let site = Site::with(server(&["connections=3"]), options());
+    let (mut first, mut busy, mut last) = (site.connect(), site.connect(), site.connect());
+    first.echoes(1);
+    last.echoes(2);
+    busy.send(&listen(3));
+    busy.stream();
+    assert!(busy.event().is_some());
+    pause();
+    // The one that rests for the longest goes, and what it had asked was answered.
+    let mut newcomer = site.connect();
+    newcomer.echoes(4);
+    assert!(first.ended());
+    last.echoes(5);
+    // What has not yet been read of a request is no rest.
+    pause();
+    last.send("POST /mcp HTTP/1.1\r\nHost:");
+    newcomer.send("POST");
+    pause();
+    let mut late = site.connect();
+    assert_eq!(late.answer().status, 503, "a stream, and two that ask");
+    last.send(&call(6, "echo", r#"{"text":"6"}"#)["POST /mcp HTTP/1.1\r\nHost:".len()..]);
+    assert_eq!(last.answer().said(), (6, "6".into()));
+    pause();
+    site.connect().echoes(7);
+    assert!(last.ended());
+    site.stop();
+    // One that was used a moment ago is not taken from its client.
+    let mut options = options();
+    options.yields_after = Duration::from_secs(3600);
+    let site = Site::with(server(&["connections=1"]), options);
+    let mut only = site.connect();
+    only.echoes(1);
+    pause();
+    assert_eq!(site.connect().answer().status, 503);
+    only.echoes(2);
     site.stop();
 }
 

@@ -67,7 +67,8 @@ impl Driver {
             let Some(listening) = &mut state.listening else { return };
             match listening.listener.accept() {
                 Accept::Conn(conn) => {
-                    if state.traffic.len() < listening.max_connections {
+                    let room = state.traffic.len() < listening.max_connections;
+                    if room || state.traffic.make_room(&self.hub, now) {
                         state.traffic.welcome(&self.hub, conn, now);
                     } else {
                         state.traffic.turn_away(conn);

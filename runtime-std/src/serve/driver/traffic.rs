@@ -23,6 +23,12 @@ pub(in crate::serve) trait Traffic: Send {
     /// A new connection, which is looked after from now on or closed.
     fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant);
 
+    /// There are as many connections as there may be, and somebody comes. Whether one was closed that is no loss.
+    fn make_room(&mut self, hub: &Hub, now: Instant) -> bool {
+        let _ = (hub, now);
+        false
+    }
+
     /// A connection for which there is no room.
     fn turn_away(&self, conn: Conn) {
         drop(conn);

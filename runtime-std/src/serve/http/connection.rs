@@ -30,6 +30,8 @@ pub(super) struct Connection {
     pub(super) told: usize,
     /// When it is told the time at the latest.
     pub(super) alarm: Option<Instant>,
+    /// When it may have rested for so long that it makes room for another.
+    pub(super) yields: Option<Instant>,
     /// It stands among those that have something to write or to tell.
     pub(super) is_dirty: bool,
     pub(super) closed: bool,
@@ -48,6 +50,7 @@ impl Connection {
             streams: false,
             told: 0,
             alarm: None,
+            yields: None,
             is_dirty: false,
             closed: false,
         }

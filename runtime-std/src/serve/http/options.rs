@@ -24,6 +24,10 @@ pub struct HttpOptions {
     /// The bounds of each connection. What waits to be written is bounded by the endpoint instead, for all of them together:
     /// whoever takes its answer the slowest is cut off once it is too much.
     pub connection: h1::Limits,
+    /// How long a connection may rest where there are as many as there may be
+    /// ([`set_max_connections`](crate::Server::set_max_connections)): of those that rest for longer, without a request or
+    /// a stream, the one that does for the longest is closed for a newcomer. Where none does, the newcomer is sent away.
+    pub yields_after: Duration,
     /// Legacy sessions that may be open at once. Past that whoever has the most of them makes room.
     pub max_sessions: usize,
     /// How long a legacy session lasts in which nothing happens.
@@ -47,6 +51,7 @@ impl Default for HttpOptions {
             origins: config.origins,
             tokens: config.tokens,
             connection: h1::Limits::default(),
+            yields_after: Duration::from_secs(5),
             max_sessions: config.max_sessions,
             session_idle: config.session_idle,
             keep_alive: config.keep_alive,

@@ -46,6 +46,9 @@ pub(super) struct Site {
     /// Connections that have something to write or to tell, each once.
     dirty: Vec<Key>,
     alarms: Alarms,
+    /// Which connections may have rested for long. They are looked at when one of them is needed.
+    rests: Alarms,
+    yields_after: Duration,
     drain: Duration,
     close_flush: Duration,
     /// Set once it is to end: by then at the latest all connections are over.
@@ -62,6 +65,7 @@ impl Site {
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
         let seed = random().map_err(ServeError::System)?;
         let mut limits = options.connection.clone();
+        let yields_after = options.yields_after;
         let server_limits = &server.config().limits;
         let config = options.endpoint(server.config().clone(), server.serving.max_connections());
         limits.max_queued_out_bytes = limits.max_queued_out_bytes.max(config.max_outbound_bytes);
@@ -75,6 +79,8 @@ impl Site {
             exchanges: 0,
             dirty: Vec::new(),
             alarms: Alarms::default(),
+            rests: Alarms::default(),
+            yields_after,
             drain: server_limits.drain,
             close_flush: server_limits.close_flush,
             end: None,
@@ -233,6 +239,7 @@ impl Site {
         if connection.closed {
             if let Some(connection) = self.connections.remove(key) {
                 self.alarms.forget(key, connection.alarm);
+                self.rests.forget(key, connection.yields);
                 hub.remove(key.to_u64(), &connection.ends);
             }
             return;
@@ -288,7 +295,36 @@ impl Traffic for Site {
             drop(self.connections.remove(key));
             return;
         }
+        connection.yields = self.rests.set(key, None, Some(now.saturating_add(self.yields_after)));
         self.soil(key);
+    }
+
+    fn make_room(&mut self, hub: &Hub, now: Instant) -> bool {
+        let (mut made, mut kept) = (false, Vec::new());
+        while let Some(key) = self.rests.due(now).filter(|_| !made) {
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            connection.yields = None;
+            // What it has just sent counts.
+            connection.read(now);
+            self.tend_one(hub, key, now);
+            let since = self.connections.get_mut(key).map(|connection| connection.machine.idle_since());
+            let yields = since.flatten().unwrap_or(now).saturating_add(self.yields_after);
+            match (since, self.connections.get_mut(key)) {
+                (Some(Some(_)), Some(connection)) if yields <= now => {
+                    connection.machine.shutdown(now);
+                    self.tend_one(hub, key, now);
+                    made = self.connections.get_mut(key).is_none();
+                }
+                (_, Some(_)) => kept.push((key, yields)),
+                (_, None) => made = true,
+            }
+        }
+        for (key, yields) in kept {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.yields = self.rests.set(key, None, Some(yields));
+            }
+        }
+        made
     }
 
     fn turn_away(&self, conn: Conn) {

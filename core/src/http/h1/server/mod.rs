@@ -138,6 +138,14 @@ impl Server {
         }
     }
 
+    /// Since when it waits for a request of which nothing has come, if it does: it can be closed then without a loss, but
+    /// for a request that is on its way.
+    #[must_use]
+    pub fn idle_since(&self) -> Option<Instant> {
+        let waits = matches!(self.reading, Reading::Head { begun: false, .. }) && self.answer == Answer::None;
+        (waits && self.out.is_empty() && self.input.is_empty()).then_some(self.read_since)
+    }
+
     /// Bytes that wait to be written.
     #[must_use]
     pub fn queued_out_bytes(&self) -> usize {

@@ -153,3 +153,32 @@ fn time_that_goes_backwards_changes_nothing() {
     server.handle_timeout(NOW);
     assert_eq!(server.poll_timeout(), Some(at(1100)));
 }
+
+#[test]
+fn a_connection_rests_while_nothing_of_a_request_is_there() {
+    let mut server = Server::new(limits(), NOW);
+    assert_eq!(server.idle_since(), Some(NOW));
+    server.handle_input(b"P", at(10));
+    assert_eq!(server.idle_since(), None, "a head begins");
+    server.handle_input(&POST[1..], at(20));
+    assert!(matches!(server.poll_event(), Some(ServerEvent::Head { .. })));
+    assert_eq!(server.idle_since(), None, "a body is to come");
+    server.take_body(at(30));
+    server.handle_input(b"0123456789", at(40));
+    server_events(&mut server);
+    assert_eq!(server.idle_since(), None, "it is not answered");
+    server.respond(&status(200), Body::Stream, at(50)).unwrap();
+    server.send(Bytes::from_static(b"x"), at(50)).unwrap();
+    sent(&mut server);
+    assert_eq!(server.idle_since(), None, "the answer goes on");
+    server.end(at(60));
+    assert_eq!(server.idle_since(), None, "it has not left");
+    let len = server.transmit().len();
+    server.handle_written(len, at(70));
+    assert_eq!(server_events(&mut server), [ServerEvent::Done]);
+    assert_eq!(server.idle_since(), Some(at(70)));
+    server.handle_input(GET, at(80));
+    assert_eq!(server.idle_since(), None, "the next one");
+    server.close(at(90));
+    assert_eq!(server.idle_since(), None, "it is over");
+}
