@@ -23,6 +23,7 @@ trials!(
     a_cancelled_call_closes_its_connection,
     a_call_that_timed_out_closes_its_connection,
     a_connection_that_ended_while_idle_is_not_used,
+    a_connection_that_ended_with_its_answer_is_not_used,
     nothing_is_sent_twice,
     a_fault_of_http_is_named,
     b_73_a_stream_that_ends_without_a_reply,
@@ -230,6 +231,25 @@ fn a_connection_that_ended_while_idle_is_not_used() {
     }
     assert_eq!(peer.count("tools/call"), 5);
     assert_eq!(peer.connections(), 5);
+}
+
+fn a_connection_that_ended_with_its_answer_is_not_used() {
+    // An end that comes later may meet the next request: only where it comes with the answer is it surely seen.
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let peer = modern(|_, answer| answer.result_and_end(&says("hello")));
+    let mut target = peer.target();
+    target.max_connections = 1;
+    let client = Client::connect_http(&target, options()).unwrap();
+    // Each leaves as soon as the one before it was answered.
+    let cork = client.cork();
+    let calls: Vec<_> = (0..50).map(|_| client.start_tool("any", None, &no_options()).unwrap()).collect();
+    drop(cork);
+    for call in calls {
+        assert_eq!(text_of(within(LONG, || call.wait())), "hello");
+    }
+    assert_eq!((peer.count("tools/call"), peer.connections()), (50, 50));
 }
 
 fn nothing_is_sent_twice() {

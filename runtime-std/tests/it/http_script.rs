@@ -100,6 +100,14 @@ impl Answer<'_> {
         self.ends = true;
     }
 
+    /// The result of the request, and behind it, in one piece where the system can, the end of the connection.
+    pub(crate) fn result_and_end(&mut self, result: &str) {
+        #[cfg(target_os = "linux")]
+        rustix::net::sockopt::set_tcp_cork(self.stream, true).unwrap();
+        self.result(result);
+        self.ends |= self.stream.shutdown(std::net::Shutdown::Both).is_ok();
+    }
+
     /// Waits until the client ends the connection.
     pub(crate) fn wait_for_the_end(&mut self) {
         self.ends = true;

@@ -1,7 +1,5 @@
 //! Which exchange goes over which connection.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use sanswire::Instant;
 use sanswire::exchange::Partition;
@@ -16,10 +14,6 @@ use super::{Net, dials};
 use crate::http::dial::Wire;
 use crate::os::Got;
 use crate::shared::Shared;
-
-/// A connection that carried nothing for longer than this is looked at before it is used: its end may wait there to be
-/// read. Nobody may have polled it meanwhile. Calls that follow on each other's heels are spared the look.
-const LOOK_AFTER: Duration = Duration::from_micros(50);
 
 /// Connections beyond the bound, for what calls on all of the others may wait for.
 const RESERVE: usize = 2;
@@ -72,6 +66,10 @@ impl Net {
     }
 
     /// A connection that the `next`th of what waits can have at once.
+    ///
+    /// Each is looked at first, by one read: its end may wait there, and some servers end a connection with an answer
+    /// that does not say so. An end that is still on its way when the request leaves is not seen: what was sent is not
+    /// sent again then, for the server may have read it.
     fn free(&mut self, next: usize, now: Instant) -> Option<u64> {
         loop {
             let order = self.waiting.get(next)?;
@@ -82,7 +80,7 @@ impl Net {
             let place = self.idle.iter().rposition(fits)?;
             let number = self.idle.remove(place);
             let line = self.lines.get_mut(&number)?;
-            if now.saturating_since(line.idle_since) > LOOK_AFTER && line.read(now) != Got::Nothing {
+            if line.used && line.read(now) != Got::Nothing {
                 self.bury(number, None, now);
                 continue;
             }
