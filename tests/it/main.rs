@@ -25,6 +25,8 @@ mod http_client;
 mod http_endpoint;
 mod http_faults;
 mod http_h1_oracle;
+mod http_oldest;
+mod http_resumed;
 mod http_sessions;
 mod http_tools;
 mod ids;

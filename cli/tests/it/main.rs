@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test nothing may be missing")]
 
 mod add;
+mod add_asks;
 mod approvals;
 mod arguments;
 mod configuration;

@@ -34,6 +34,7 @@ mod http_peer;
 mod http_script;
 mod http_seen;
 mod http_serving;
+mod http_stops;
 #[cfg(feature = "tls")]
 mod http_tls;
 mod input;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
                 http_seen::trials(),
                 http_dial::trials(),
                 http_serving::trials(),
+                http_stops::trials(),
                 http_both::trials(),
                 http_client::trials(),
                 #[cfg(feature = "tls")]
