@@ -76,3 +76,6 @@ pub use outcome::{completion, conclude, unsendable};
 pub use reply::{IntoReply, Json, ToolError};
 pub use schema::Schema;
 pub use template::ResourceUri;
+
+#[cfg(test)]
+mod tests;
