@@ -4,6 +4,8 @@
 //! A grant names tools. What else a client may ask for (resources, prompts, completions) has no effect beyond its
 //! answer, so by default it passes by: granting one tool does not lock the reading of resources.
 
+mod gate;
+
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -13,6 +15,8 @@ use crate::jsonrpc::{ErrorObject, JsonRef, RawJson, write_members};
 use crate::mcp::{Method, codes};
 use crate::server::event::{Principal, Reply};
 use crate::waist::{Call, ErrorClass, Rejection};
+
+pub use gate::{Declared, Gate, Told};
 
 /// Which requests pass the waist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

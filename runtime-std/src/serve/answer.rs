@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use sanswire::jsonrpc::ErrorObject;
-use sanswire::mcp::codes;
 use sanswire::server::Reply;
+use sanswire::server::kit::broken_down;
 
 use crate::serve::call::Call;
 use crate::serve::server::Inner;
@@ -19,10 +18,8 @@ impl Inner {
         };
         let reply = caught(|| self.application().handle(call));
         let stopped = self.governor().end(admitted, call, reply.as_ref());
-        stopped.or(reply).unwrap_or_else(|| {
-            // What a panic says is for the log, which std's hook has written, and not for the client.
-            Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, "the handler failed"))
-        })
+        // What a panic says std's hook has written to the log.
+        stopped.or(reply).unwrap_or_else(broken_down)
     }
 }
 

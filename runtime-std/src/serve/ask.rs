@@ -1,16 +1,15 @@
 //! Asking the client, in both eras.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use sanswire::jsonrpc::{ErrorObject, RawJson};
+use sanswire::jsonrpc::RawJson;
+use sanswire::mcp::Era;
 use sanswire::mcp::types::elicited::Elicited;
-use sanswire::mcp::types::input::{InputKind, InputRequest};
-use sanswire::mcp::{Era, codes};
-use sanswire::server::asking::{Asked, Asking};
-use sanswire::server::kit::{AskError, Schema};
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::Reply;
+use sanswire::server::kit::{self, AskError, AskTerms, Asker, Schema};
 use sanswire::server::state::Seal;
-use sanswire::server::{PeerOutcome, Reply};
 
 use crate::serve::call::Call;
 use crate::serve::options::ServerOptions;
@@ -21,9 +20,7 @@ pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// How the calls of a server ask.
 pub(crate) struct Asks {
-    seal: Seal,
-    lifetime: Duration,
-    limit: usize,
+    terms: AskTerms,
     wall_clock: WallClock,
 }
 
@@ -35,12 +32,12 @@ impl Default for Asks {
 
 impl Asks {
     pub(crate) fn new(options: &ServerOptions) -> Self {
-        Self {
+        let terms = AskTerms {
             seal: Seal::new(options.state_key.unwrap_or_else(seed)),
             lifetime: options.state_lifetime,
             limit: options.max_asks,
-            wall_clock: Arc::clone(&options.wall_clock),
-        }
+        };
+        Self { terms, wall_clock: Arc::clone(&options.wall_clock) }
     }
 
     /// Seconds of the wall clock.
@@ -67,10 +64,8 @@ impl Call<'_> {
     /// Spec: MCP 2025-11-25 client/elicitation, client/sampling, client/roots; 2026-07-28, multi-round requests.
     pub fn ask(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
         match self.put(key, request)? {
-            Asked::Answered(answer) => Ok(answer),
-            Asked::Put if self.is_cancelled() => Err(AskError::Failed(PeerOutcome::Cancelled)),
-            Asked::Put if self.era() == Era::Modern => Err(AskError::Suspended),
-            Asked::Put => self.wait_for_answer(key, request),
+            Some(answer) => Ok(answer),
+            None => self.wait_for_answer(key, request),
         }
     }
 
@@ -83,7 +78,10 @@ impl Call<'_> {
         if self.era() == Era::Modern {
             // All are put before the first that waits ends the run.
             for (key, request) in questions {
-                self.put(key, request)?;
+                match self.put(key, request) {
+                    Err(AskError::Suspended) => {}
+                    put => drop(put?),
+                }
             }
         }
         questions.iter().map(|(key, request)| self.ask(key, request)).collect()
@@ -109,19 +107,12 @@ impl Call<'_> {
     ///
     /// Spec: MCP 2025-11-25 and later, client/elicitation, "URL Mode".
     pub fn elicit_url(&self, key: &str, message: &str, url: &str, id: &str) -> Result<Elicited, AskError> {
-        let params = RawJson::object(|w| {
-            w.string("mode", "url").string("message", message).string("url", url);
-            if self.era() == Era::Legacy {
-                w.string("elicitationId", id);
-            }
-        });
-        self.ask_person(key, &InputRequest { kind: InputKind::ElicitUrl, params: Some(params) })
+        self.ask_person(key, &kit::elicit_url(self.era(), message, url, id))
     }
 
     fn ask_person(&self, key: &str, request: &InputRequest) -> Result<Elicited, AskError> {
         let answer = self.ask(key, request)?;
-        let unfit = |why: String| AskError::Unfit { key: key.into(), why, era: self.era() };
-        request.elicited(&answer).map_err(|fault| unfit(fault.to_string()))
+        kit::elicited(self.era(), key, request, &answer)
     }
 
     /// The answer of a run that ends with [`AskError::Suspended`]: the questions that it put. For an
@@ -129,50 +120,32 @@ impl Call<'_> {
     #[must_use]
     pub fn suspend(&self) -> Reply {
         let asks = self.asks();
-        let expires_at = asks.now().saturating_add(asks.lifetime.as_secs());
-        let reply = self.lock().asking.as_ref().and_then(|asking| asking.suspend(&asks.seal, expires_at));
-        reply.unwrap_or_else(|| {
-            let message = "the handler waits for an answer, but has asked nothing";
-            Reply::Error(ErrorObject::new(codes::INTERNAL_ERROR, message))
-        })
+        let now = asks.now();
+        self.lock().questions.suspend(&asks.terms, now)
     }
 
     fn era(&self) -> Era {
         self.context().era()
     }
 
-    /// Asks, or finds what was answered.
-    fn put(&self, key: &str, request: &InputRequest) -> Result<Asked, AskError> {
-        let mut told = self.lock();
-        if told.asking.is_none() {
-            let asks = self.asks();
-            let begun =
-                Asking::new(self.context(), self.method(), self.params(), &asks.seal, asks.limit, asks.now());
-            told.asking = Some(Box::new(begun.map_err(AskError::State)?));
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            context: self.context(),
+            method: self.method(),
+            params: self.params(),
+            is_cancelled: self.is_cancelled(),
         }
-        let asked = told.asking.as_mut().map(|asking| asking.ask(key, request));
-        asked.unwrap_or(Ok(Asked::Put)).map_err(|fault| AskError::new(fault, self.era()))
+    }
+
+    /// Asks, or finds what was answered. None: the question is to be sent.
+    fn put(&self, key: &str, request: &InputRequest) -> Result<Option<RawJson>, AskError> {
+        let asks = self.asks();
+        self.lock().questions.ask(&asks.terms, self.asker(), key, request, || asks.now())
     }
 
     /// Sends the question, and waits. Nothing is locked meanwhile.
     fn wait_for_answer(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
         let outcome = self.ask_client(request);
-        let mut told = self.lock();
-        let Some(asking) = told.asking.as_mut() else { return Err(AskError::Suspended) };
-        match outcome {
-            // It may have been stopped by hand, of which the client knows nothing.
-            Ok(_) if self.is_cancelled() => Err(AskError::Failed(PeerOutcome::Cancelled)),
-            Ok(PeerOutcome::Result(answer)) => {
-                asking.answer(key, answer).map_err(|fault| AskError::new(fault, self.era()))
-            }
-            Ok(other) => {
-                asking.give_up(key);
-                Err(AskError::Failed(other))
-            }
-            Err(error) => {
-                asking.give_up(key);
-                Err(AskError::Refused(error))
-            }
-        }
+        self.lock().questions.answered(self.asker(), key, outcome)
     }
 }

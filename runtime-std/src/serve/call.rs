@@ -9,7 +9,8 @@ use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
-use sanswire::server::asking::Asking;
+use sanswire::server::govern::Told;
+use sanswire::server::kit::Questions;
 use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
 use sanswire::waist::{ErrorClass, Spend};
 
@@ -71,16 +72,14 @@ impl Cancel {
 pub struct Call<'a> {
     driver: &'a Driver,
     job: &'a Job,
-    told: Mutex<Told>,
+    said: Mutex<Said>,
 }
 
-/// What a handler said about its own work.
+/// What a handler said about its own work, and what it asked.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    spent: Spend,
-    class: Option<ErrorClass>,
-    /// None: it has asked nothing yet.
-    pub(super) asking: Option<Box<Asking>>,
+pub(super) struct Said {
+    told: Told,
+    pub(super) questions: Questions,
 }
 
 impl std::fmt::Debug for Call<'_> {
@@ -91,8 +90,7 @@ impl std::fmt::Debug for Call<'_> {
 
 impl<'a> Call<'a> {
     pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
-        let spent = Spend { tokens: 0, cost: 0 };
-        Self { driver, job, told: Mutex::new(Told { spent, class: None, asking: None }) }
+        Self { driver, job, said: Mutex::new(Said { told: Told::new(), questions: Questions::new() }) }
     }
 
     pub(super) fn inner(&self) -> &Arc<Inner> {
@@ -168,25 +166,22 @@ impl<'a> Call<'a> {
     /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
     /// however it ends.
     pub fn spend(&self, spent: Spend) {
-        let mut told = self.lock();
-        told.spent.tokens = told.spent.tokens.saturating_add(spent.tokens);
-        told.spent.cost = told.spent.cost.saturating_add(spent.cost);
+        self.lock().told.spend(spent);
     }
 
     /// Tells what kind of failure it is, should this call fail. Without it a failure is
     /// [terminal](ErrorClass::Terminal): trying again does not help.
     pub fn fails_as(&self, class: ErrorClass) {
-        self.lock().class = Some(class);
+        self.lock().told.fails_as(class);
     }
 
     /// What the handler told of its work.
-    pub(crate) fn told(&self) -> (Spend, Option<ErrorClass>) {
-        let told = self.lock();
-        (told.spent, told.class)
+    pub(crate) fn told(&self) -> Told {
+        self.lock().told
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the client, in a session, and waits for what becomes of it.

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::Reply;
-use sanswire::server::govern::{Governed, refused};
-use sanswire::waist::{
-    Admitted, Brake, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend, Tier, Trust,
-    Waist,
-};
+use sanswire::server::govern::{Declared, Gate, refused};
+use sanswire::waist::{Admitted, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend};
 use sanswire_system::clock::Clock;
 
 use crate::serve::answer::caught;
@@ -24,11 +21,11 @@ use crate::serve::records::{Ledger, RecordStats};
 #[derive(Default)]
 pub(crate) struct Governor {
     /// None: nothing is bound.
-    bound: Option<Box<dyn Gate>>,
+    bound: Option<Box<dyn Govern>>,
 }
 
 /// What all governed calls pass.
-trait Gate: Send + Sync {
+trait Govern: Send + Sync {
     fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply>;
     fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply>;
     fn halt(&self) -> Option<Halt>;
@@ -42,18 +39,13 @@ trait Gate: Send + Sync {
 impl Governor {
     pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
         let ServerOptions { mut bindings, governed, trust, tier, records, .. } = options;
-        let subjects = bindings.brakes.max_repeats != 0 || !bindings.hooks.is_empty();
-        let kill_switch = bindings.brakes.kill_switch;
-        let (run, open) = (bindings.scope.run.clone(), bindings.open_without_policy);
         bindings.hooks = bindings.hooks.into_iter().map(Contained::wrap).collect();
-        let waist = Waist::new(bindings)?;
-        if open && !waist.is_bound() {
+        let Some((gate, declared)) = Gate::new(bindings, governed, trust, tier)? else {
             return Ok(Self { bound: None });
-        }
+        };
         let clock = Clock::start();
-        let ledger = Ledger::new(waist, records, clock);
-        let bound = Bound { ledger, clock, governed, subjects, trust, tier, kill_switch, run };
-        Ok(Self { bound: Some(Box::new(bound)) })
+        let ledger = Ledger::new(gate, records, clock);
+        Ok(Self { bound: Some(Box::new(Bound { ledger, clock, declared })) })
     }
 
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
@@ -104,79 +96,52 @@ impl Governor {
 struct Bound {
     ledger: Arc<Ledger>,
     clock: Clock,
-    governed: Governed,
-    /// Somebody looks at what a call is done to.
-    subjects: bool,
-    trust: Trust,
-    tier: Option<Tier>,
-    /// Calls under way can be stopped by hand.
-    kill_switch: bool,
-    run: Option<Arc<str>>,
+    declared: Declared,
 }
 
-impl Gate for Bound {
+impl Govern for Bound {
     fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
-        let effect =
-            self.governed.call(call.method(), call.params(), &call.context().principal, self.subjects);
-        let Some(mut effect) = effect else { return Ok(None) };
-        (effect.trust, effect.tier) = (self.trust, self.tier);
+        let effect = self.declared.call(call.method(), call.params(), &call.context().principal);
+        let Some(effect) = effect else { return Ok(None) };
         let now = self.clock.now();
         let mut state = self.ledger.lock();
-        let admitted = state.waist.begin(&effect, now);
-        if self.kill_switch
-            && let Some(sequence) = admitted.as_ref().ok().and_then(Admitted::sequence)
-        {
-            state.open.insert(sequence, Arc::clone(call.cancel()));
-        }
+        let admitted = state.gate.begin(&effect, || Arc::clone(call.cancel()), now);
         self.ledger.recorded(&mut state);
         drop(state);
         admitted.map(Some).map_err(|rejection| refused(call.method(), &rejection))
     }
 
     fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply> {
-        let (spent, said) = call.told();
-        let class = match reply {
-            _ if call.is_cancelled() => Some(ErrorClass::Cancelled),
-            None => Some(ErrorClass::Terminal),
-            Some(reply) => match reply.error_class(call.method()) {
-                Some(ErrorClass::Terminal) => said.or(Some(ErrorClass::Terminal)),
-                other => other,
-            },
-        };
+        let end = call.told().end(call.method(), reply, call.is_cancelled());
         let now = self.clock.now();
         let mut state = self.ledger.lock();
-        // A halt by hand has taken out the calls that it stopped.
-        let stopped =
-            self.kill_switch && admitted.sequence().is_some_and(|start| state.open.remove(&start).is_none());
-        state.waist.end(admitted, End { error: class, spent }, now);
+        let ended = state.gate.end(admitted, end, now);
         self.ledger.recorded(&mut state);
         drop(state);
-        let halt = Halt { brake: Brake::Operator, since: now };
-        stopped.then(|| refused(call.method(), &Rejection::Halted(halt)))
+        ended.err().map(|rejection| refused(call.method(), &rejection))
     }
 
     fn halt(&self) -> Option<Halt> {
         let now = self.clock.now();
         let mut state = self.ledger.lock();
-        let halt = state.waist.halt(self.run.as_deref(), now)?;
-        let open = std::mem::take(&mut state.open);
+        let (halt, stopped) = state.gate.halt(now)?;
         self.ledger.recorded(&mut state);
         drop(state);
-        open.values().for_each(|cancel| cancel.set());
+        stopped.iter().for_each(|cancel| cancel.set());
         Some(halt)
     }
 
     fn halted(&self) -> Option<Halt> {
-        self.ledger.lock().waist.halted(self.run.as_deref())
+        self.ledger.lock().gate.halted()
     }
 
     fn spent(&self) -> Spend {
-        self.ledger.lock().waist.spent(self.run.as_deref())
+        self.ledger.lock().gate.spent()
     }
 
     fn reset_halt(&self) -> Option<Halt> {
         let mut state = self.ledger.lock();
-        let halt = state.waist.reset(self.run.as_deref());
+        let halt = state.gate.reset_halt();
         self.ledger.recorded(&mut state);
         halt
     }

@@ -1,11 +1,11 @@
 //! Records on their way out of the waist, on a thread that no call waits for.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use sanswire::waist::{Record, Waist};
+use sanswire::server::govern::Gate;
+use sanswire::waist::Record;
 use sanswire_system::clock::Clock;
 
 use crate::serve::answer::caught;
@@ -40,9 +40,7 @@ pub(crate) struct Ledger {
 }
 
 pub(crate) struct State {
-    pub(crate) waist: Waist,
-    /// The calls under way that a halt by hand is to stop, by their start.
-    pub(crate) open: BTreeMap<u64, Arc<Cancel>>,
+    pub(crate) gate: Gate<Arc<Cancel>>,
     /// Until a thread has it.
     sink: Option<Sink>,
     started: bool,
@@ -55,17 +53,9 @@ pub(crate) struct State {
 }
 
 impl Ledger {
-    pub(crate) fn new(waist: Waist, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
-        let state = State {
-            waist,
-            open: BTreeMap::new(),
-            sink,
-            started: false,
-            busy: false,
-            stopping: false,
-            given_up: false,
-            failed: 0,
-        };
+    pub(crate) fn new(gate: Gate<Arc<Cancel>>, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
+        let state =
+            State { gate, sink, started: false, busy: false, stopping: false, given_up: false, failed: 0 };
         Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock })
     }
 
@@ -102,7 +92,7 @@ impl Ledger {
         let mut state = self.lock();
         loop {
             while batch.len() < BATCH
-                && let Some(record) = state.waist.poll_record()
+                && let Some(record) = state.gate.poll_record()
             {
                 batch.push(record);
             }
@@ -154,6 +144,6 @@ impl Ledger {
 
     pub(crate) fn stats(&self) -> RecordStats {
         let state = self.lock();
-        RecordStats { lost: state.waist.lost_records(), failed: state.failed }
+        RecordStats { lost: state.gate.lost_records(), failed: state.failed }
     }
 }

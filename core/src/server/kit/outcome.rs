@@ -49,6 +49,13 @@ fn failed(method: &Method, params: &RawJson, why: ToolError) -> Reply {
     if is_tool { Reply::tool_error(&text) } else { error(code, &text) }
 }
 
+/// The answer to a request whose handler broke down. What a panic says is for the log of whoever runs the server, and not
+/// for the client.
+#[must_use]
+pub fn broken_down() -> Reply {
+    error(codes::INTERNAL_ERROR, "the handler failed")
+}
+
 /// What completes an argument, best first: the first hundred, and how many there are.
 ///
 /// Spec: MCP server/utilities/completion, "Completion Results".
