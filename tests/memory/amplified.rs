@@ -3,12 +3,9 @@
 use sanswire::client::{Config, LineConnection, RequestOptions, Start};
 use sanswire::limits::Limits;
 use sanswire::mcp::{Method, Revision};
-use sanswire::{Instant, Machine};
 
-use crate::counting::{live, peak};
+use crate::counting::{Flood, KIB, NOW};
 
-const NOW: Instant = Instant::from_millis(1000);
-const KIB: usize = 1024;
 /// The longest message: small enough for a test, big enough for a buffer to leave with its message.
 const BIG: usize = 128 * KIB;
 
@@ -25,64 +22,53 @@ fn tight() -> Limits {
     limits
 }
 
-struct Held {
-    machine: LineConnection,
-    before: usize,
-    limit: usize,
-}
-
-impl Held {
-    fn new(start: Start, limits: Limits) -> Self {
-        peak();
-        let before = live();
-        let mut config = Config::new("held", "0");
-        config.start = start;
-        let limit = limits.worst_case_bytes();
-        config.limits = limits;
-        let mut this = Self { machine: LineConnection::new(config, [0; 32], NOW).unwrap(), before, limit };
+impl Flood<LineConnection> {
+    fn opening(start: Start, limits: Limits) -> Self {
+        let mut this = Self::new(limits.worst_case_bytes(), || {
+            let mut config = Config::new("held", "0");
+            config.start = start;
+            config.limits = limits;
+            LineConnection::new(config, [0; 32], NOW).unwrap()
+        });
         this.write_all();
         this
     }
 
     fn ready(revision: Revision, limits: Limits) -> Self {
-        let mut this = Self::new(Start::Pinned(revision), limits);
+        let mut this = Self::opening(Start::Pinned(revision), limits);
         let answer = if revision == Revision::V2026_07_28 {
             r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#.to_owned()
         } else {
             format!(r#"{{"protocolVersion":"{revision}","capabilities":{{}},"serverInfo":{{}}}}"#)
         };
-        this.read(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{answer}}}\n"));
-        while this.machine.poll_event().is_some() {}
+        this.tell(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{answer}}}\n"));
+        this.take();
         this.write_all();
         this
     }
 
-    fn write_all(&mut self) {
-        while !self.machine.transmit().is_empty() {
-            let len = self.machine.transmit().len();
-            self.machine.handle_written(len, NOW);
-        }
-    }
-
     fn call(&mut self) {
-        self.machine.request(Method::ToolsCall, None, &RequestOptions::default(), NOW).unwrap();
+        self.run(|machine| machine.request(Method::ToolsCall, None, &RequestOptions::default(), NOW))
+            .unwrap();
         self.write_all();
     }
 
-    /// Whether all of it was taken. What `line` itself takes is not the machine's.
-    fn read(&mut self, line: &str) -> bool {
-        let taken = self.machine.handle_input(line.as_bytes(), NOW);
-        let held = peak().saturating_sub(self.before + line.len());
-        assert!(held <= self.limit, "{held} bytes are held, the limits allow {}", self.limit);
-        taken == line.len()
+    /// Whether all of it was taken.
+    fn tell(&mut self, line: &str) -> bool {
+        self.read(line.as_bytes()) == line.len()
     }
 
     fn flood(&mut self, mut line: impl FnMut(usize) -> String) -> usize {
         let mut taken = 0;
-        while taken < 500 && self.read(&line(taken)) {
+        while taken < 500 && self.tell(&line(taken)) {
             taken += 1;
         }
         taken
+    }
+
+    /// What it holds beside its buffers.
+    fn beside_buffers(&self) -> usize {
+        self.gauge.held() - self.machine.retained_bytes()
     }
 }
 
@@ -90,7 +76,7 @@ pub(crate) fn progress_texts_that_are_cut_short() {
     let text = "x".repeat(BIG - 200);
     let mut limits = tight();
     limits.max_queued_event_bytes = 4 * BIG;
-    let mut held = Held::ready(Revision::V2025_11_25, limits);
+    let mut held = Flood::ready(Revision::V2025_11_25, limits);
     held.call();
     held.flood(|n| {
         let n = n + 1;
@@ -102,7 +88,7 @@ pub(crate) fn messages_that_fill_half_of_their_buffer() {
     let text = "x".repeat(BIG / 2 + 2 * KIB);
     let mut limits = tight();
     limits.max_queued_event_bytes = 200 * BIG;
-    let mut held = Held::ready(Revision::V2025_11_25, limits);
+    let mut held = Flood::ready(Revision::V2025_11_25, limits);
     let taken = held.flood(|_| {
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{\"data\":\"{text}\"}}}}\n")
     });
@@ -114,7 +100,7 @@ pub(crate) fn errors_in_escapes() {
         let mut limits = tight();
         limits.max_in_flight = 1000;
         limits.max_queued_event_bytes = 100 * BIG;
-        let mut held = Held::ready(Revision::V2025_11_25, limits);
+        let mut held = Flood::ready(Revision::V2025_11_25, limits);
         (0..250).for_each(|_| held.call());
         held.flood(|n| {
             let id = n + 2;
@@ -125,27 +111,27 @@ pub(crate) fn errors_in_escapes() {
 
 pub(crate) fn names_in_escapes() {
     let text = "\\u0061".repeat((BIG - 200) / 6);
-    let mut held = Held::ready(Revision::V2025_11_25, tight());
+    let mut held = Flood::ready(Revision::V2025_11_25, tight());
     for message in [
         format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{text}\"}}\n"),
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{text}\"}}\n"),
         format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{text}\",\"result\":{{}}}}\n"),
     ] {
         (0..3).for_each(|_| {
-            held.read(&message);
+            held.tell(&message);
         });
-        while held.machine.poll_event().is_some() {}
+        held.take();
         held.write_all();
     }
 }
 
 pub(crate) fn introductions() {
     let (plain, escaped) = ("x".repeat(BIG / 3), "\\u0061".repeat(BIG / 20));
-    let mut held = Held::new(Start::Pinned(Revision::V2026_07_28), tight());
-    held.read(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{{}},\"instructions\":\"{plain}\",\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{{\"name\":\"{plain}\",\"version\":\"{escaped}\"}}}}}}}}\n"));
+    let mut held = Flood::opening(Start::Pinned(Revision::V2026_07_28), tight());
+    held.tell(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{{}},\"instructions\":\"{plain}\",\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{{\"name\":\"{plain}\",\"version\":\"{escaped}\"}}}}}}}}\n"));
     assert!(held.machine.session().revision().is_some());
-    let mut held = Held::new(Start::Pinned(Revision::V2025_11_25), tight());
-    held.read(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{{}},\"instructions\":\"{plain}\",\"serverInfo\":{{\"name\":\"{plain}\",\"version\":\"{escaped}\"}}}}}}\n"));
+    let mut held = Flood::opening(Start::Pinned(Revision::V2025_11_25), tight());
+    held.tell(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{{}},\"instructions\":\"{plain}\",\"serverInfo\":{{\"name\":\"{plain}\",\"version\":\"{escaped}\"}}}}}}\n"));
     assert!(held.machine.session().revision().is_some());
 }
 
@@ -156,19 +142,19 @@ pub(crate) fn refusals() {
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"{text}\",\"data\":\"{text}\"}}}}\n"
         )
     };
-    let mut held = Held::new(Start::Unknown, tight());
-    held.read(&error(1));
+    let mut held = Flood::opening(Start::Unknown, tight());
+    held.tell(&error(1));
     // Of what a server says while it refuses, a sentence is kept.
-    let kept = live() - held.before - held.machine.retained_bytes();
+    let kept = held.beside_buffers();
     assert!(kept < 64 * KIB, "{kept}");
-    held.read(&error(2));
+    held.tell(&error(2));
     assert!(held.machine.session().close_reason().is_some());
-    let kept = live() - held.before - held.machine.retained_bytes();
+    let kept = held.beside_buffers();
     assert!(kept < 64 * KIB, "{kept}");
 }
 
 pub(crate) fn many_questions_at_once() {
-    let mut held = Held::ready(Revision::V2026_07_28, tight());
+    let mut held = Flood::ready(Revision::V2026_07_28, tight());
     held.call();
     let questions: Vec<String> =
         (0..3000).map(|n| format!("\"{n}\":{{\"method\":\"roots/list\"}}")).collect();
@@ -176,8 +162,8 @@ pub(crate) fn many_questions_at_once() {
         "{{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}}}}}\n",
         questions.join(",")
     );
-    let before = live() - held.machine.retained_bytes();
-    held.read(&line);
-    let more = live().saturating_sub(held.machine.retained_bytes() + before);
+    let before = held.beside_buffers();
+    held.tell(&line);
+    let more = held.beside_buffers().saturating_sub(before);
     assert!(more < 100 * KIB, "{more} bytes are held of a result that asks too much");
 }

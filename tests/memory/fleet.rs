@@ -1,15 +1,14 @@
 //! A host together with its connections, while nobody takes what they tell.
 
-use sanswire::Instant;
 use sanswire::client::{Config, Start};
 use sanswire::host::policy::ServerMode;
 use sanswire::host::{CallRequest, ClientHandle, Fleet, FleetEvent, HostConfig, ServerConfig, Target};
+use sanswire::jsonrpc::RawJson;
 use sanswire::limits::Limits;
 use sanswire::mcp::Revision;
 
-use crate::counting::{live, peak};
+use crate::counting::{Gauge, KIB, NOW};
 
-const KIB: usize = 1024;
 const SERVERS: usize = 3;
 const BIG: usize = 64 * KIB;
 
@@ -28,9 +27,7 @@ fn limits() -> Limits {
 
 struct Held {
     fleet: Fleet,
-    before: usize,
-    limit: usize,
-    now: Instant,
+    gauge: Gauge,
     clients: Vec<ClientHandle>,
 }
 
@@ -55,17 +52,17 @@ impl Held {
         // What connections told and nobody took: as much as one of them may hold of it, and one message over.
         let events = 2 * (limits.max_queued_event_bytes + 2 * BIG) + 1024 * limits.max_queued_events;
         let limit = config.worst_case_bytes() + SERVERS * limits.worst_case_bytes() + events;
-        peak();
-        let before = live();
-        let now = Instant::from_millis(1000);
-        let fleet = Fleet::new(config, now).unwrap();
-        let mut held = Self { fleet, before, limit, now, clients: Vec::new() };
-        while let Some(opening) = held.fleet.poll_open() {
-            let mut config = Config::new("held", "0");
-            config.limits = limits.clone();
-            assert!(held.fleet.attach(opening.client, config, [0; 32], now).unwrap());
-            held.clients.push(opening.client);
-        }
+        let mut gauge = Gauge::new(limit);
+        let fleet = gauge.run(|| Fleet::new(config, NOW).unwrap());
+        let mut held = Self { fleet, gauge, clients: Vec::with_capacity(SERVERS) };
+        held.gauge.run(|| {
+            while let Some(opening) = held.fleet.poll_open() {
+                let mut config = Config::new("held", "0");
+                config.limits = limits.clone();
+                assert!(held.fleet.attach(opening.client, config, [0; 32], NOW).unwrap());
+                held.clients.push(opening.client);
+            }
+        });
         for client in held.clients.clone() {
             let answer = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{}}"#;
             held.read(client, &format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{answer}}}\n"));
@@ -73,7 +70,7 @@ impl Held {
             let tools = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
             held.read(client, &format!("{{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{tools}}}\n"));
         }
-        while held.fleet.poll_event().is_some() {}
+        held.take();
         assert_eq!(held.fleet.host().registry().offered().len(), SERVERS);
         held
     }
@@ -81,18 +78,24 @@ impl Held {
     fn write_all(&mut self) {
         for client in self.fleet.clients().collect::<Vec<_>>() {
             let len = self.fleet.transmit(client).len();
-            self.fleet.handle_written(client, len, self.now);
+            self.gauge.run(|| self.fleet.handle_written(client, len, NOW));
         }
+    }
+
+    /// How many connections told something.
+    fn take(&mut self) -> usize {
+        self.gauge.run(|| {
+            let events = core::iter::from_fn(|| self.fleet.poll_event());
+            events.filter(|event| matches!(event, FleetEvent::Client { .. })).count()
+        })
     }
 
     /// Whether all of it was taken.
     fn read(&mut self, client: ClientHandle, line: &str) -> bool {
-        let taken = self.fleet.handle_input(client, line.as_bytes(), self.now);
-        let held = peak().saturating_sub(self.before + line.len());
-        assert!(held <= self.limit, "{held} bytes are held, the limits allow {}", self.limit);
+        let taken = self.gauge.run(|| self.fleet.handle_input(client, line.as_bytes(), NOW));
         // Tables are counted about, and what is held is never counted as more than twice of it.
-        let counted = self.fleet.retained_bytes();
-        assert!(counted <= 2 * (live() - self.before), "{counted} of {}", live() - self.before);
+        let (counted, held) = (self.fleet.retained_bytes(), self.gauge.held());
+        assert!(counted <= 2 * held, "{counted} of {held}");
         taken == line.len()
     }
 
@@ -110,11 +113,7 @@ impl Held {
     }
 
     fn drained(&mut self) {
-        let mut told = 0;
-        while let Some(event) = self.fleet.poll_event() {
-            told += usize::from(matches!(event, FleetEvent::Client { .. }));
-        }
-        assert!(told > 0);
+        assert!(self.take() > 0);
         assert!(self.clients.iter().all(|client| self.fleet.wants_read(*client)));
     }
 }
@@ -139,8 +138,9 @@ pub(crate) fn fleet_results_that_nobody_takes() {
     for round in 0..20 {
         for server in 0..SERVERS {
             let target = Target::Exposed(format!("mcp__s{server}__t").into());
-            let arguments = sanswire::jsonrpc::RawJson::parse_str(&format!("{{\"n\":{made}}}")).unwrap();
-            if held.fleet.call(CallRequest::new("1", target, Some(arguments)), held.now).is_err() {
+            let arguments = format!("{{\"n\":{made}}}");
+            let call = |target| CallRequest::new("1", target, Some(RawJson::parse_str(&arguments).unwrap()));
+            if held.gauge.run(|| held.fleet.call(call(target), NOW)).is_err() {
                 continue;
             }
             made += 1;
@@ -154,7 +154,7 @@ pub(crate) fn fleet_results_that_nobody_takes() {
             }
         }
         if round == 10 {
-            while held.fleet.poll_event().is_some() {}
+            held.take();
         }
     }
     assert!((16..=64).contains(&made), "{made} calls");

@@ -1,23 +1,12 @@
 //! Floods up to each limit.
 
+use sanswire::Machine;
 use sanswire::client::{Config, LineConnection, RequestOptions, Start};
 use sanswire::limits::{Limits, MAX_READ_BYTES};
 use sanswire::mcp::{Method, Revision};
-use sanswire::{Instant, Machine};
 use sanswire_tests::seed::Rng;
 
-use crate::counting::{live, peak};
-
-const NOW: Instant = Instant::from_millis(1000);
-const KIB: usize = 1024;
-
-/// A connection, and the bytes that were in use before it.
-struct Flood {
-    machine: LineConnection,
-    before: usize,
-    limit: usize,
-    most: usize,
-}
+use crate::counting::{Flood, KIB, NOW};
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
@@ -32,17 +21,15 @@ fn limits() -> Limits {
     limits
 }
 
-impl Flood {
+impl Flood<LineConnection> {
     fn start(revision: Revision, limits: Limits) -> Self {
-        peak();
-        let before = live();
-        let mut config = Config::new("flood", "0");
-        config.start = Start::Pinned(revision);
-        config.capabilities.roots = true;
-        let limit = limits.worst_case_bytes();
-        config.limits = limits;
-        let machine = LineConnection::new(config, [0; 32], NOW).unwrap();
-        let mut flood = Self { machine, before, limit, most: 0 };
+        let mut flood = Self::new(limits.worst_case_bytes(), || {
+            let mut config = Config::new("flood", "0");
+            config.start = Start::Pinned(revision);
+            config.capabilities.roots = true;
+            config.limits = limits;
+            LineConnection::new(config, [0; 32], NOW).unwrap()
+        });
         flood.write_all();
         let answer = if revision == Revision::V2026_07_28 {
             r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#.to_owned()
@@ -50,68 +37,26 @@ impl Flood {
             format!(r#"{{"protocolVersion":"{revision}","capabilities":{{}},"serverInfo":{{}}}}"#)
         };
         flood.read(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{answer}}}\n").as_bytes());
-        while flood.machine.poll_event().is_some() {}
+        flood.take();
         flood.write_all();
-        peak();
         flood
-    }
-
-    fn write_all(&mut self) {
-        while !self.machine.transmit().is_empty() {
-            let len = self.machine.transmit().len();
-            self.machine.handle_written(len, NOW);
-        }
-    }
-
-    /// As a driver does: at most one read's worth at a time, into spare room, while the machine wants it.
-    fn read(&mut self, bytes: &[u8]) -> usize {
-        let mut at = 0;
-        while at < bytes.len() && self.machine.wants_read() {
-            let buffer = self.machine.read_buffer();
-            let room = (buffer.capacity() - buffer.len()).min(MAX_READ_BYTES);
-            assert!(room > 0);
-            let len = room.min(bytes.len() - at);
-            buffer.extend_from_slice(&bytes[at..at + len]);
-            self.machine.handle_read(NOW);
-            at += len;
-            self.check();
-        }
-        at
-    }
-
-    fn check(&mut self) {
-        // What this file itself holds is not counted: it is made before the flood and stays.
-        let held = peak().saturating_sub(self.before);
-        self.most = self.most.max(held);
-        let own = self.machine.retained_bytes();
-        assert!(
-            held <= self.limit,
-            "{held} bytes are held ({own} by its own count), the limits allow {}",
-            self.limit
-        );
-    }
-
-    /// The flood must have been one: at least so many bytes were held at some time.
-    fn over(mut self, at_least: usize) {
-        self.check();
-        assert!(self.most >= at_least, "only {} bytes were ever held", self.most);
     }
 }
 
-/// Floods a fresh connection, and one that has seen big messages and so reads much at once. The bytes are made
-/// first, so that they are not counted as the machine's.
+/// Floods a fresh connection, and one that has seen big messages and so reads much at once.
 fn with(bytes: Vec<u8>, revision: Revision, at_least: usize) {
     // The first line makes the buffer grow and leaves with it; for the second one as big a buffer is made, and stays.
     let big = [notification(64 * KIB + 1), notification(20 * KIB)].concat();
     let mut flood = Flood::start(revision, limits());
     flood.read(&bytes);
-    flood.over(at_least / 8);
+    flood.gauge.reached(at_least / 8);
     let mut flood = Flood::start(revision, limits());
     flood.read(&big);
-    while flood.machine.poll_event().is_some() {}
-    assert!(flood.machine.read_buffer().capacity() >= MAX_READ_BYTES, "it reads much at once");
+    flood.take();
+    let room = flood.run(|machine| machine.read_buffer().capacity());
+    assert!(room >= MAX_READ_BYTES, "it reads much at once");
     flood.read(&bytes);
-    flood.over(at_least);
+    flood.gauge.reached(at_least);
 }
 
 /// A notification of that many bytes.
@@ -162,12 +107,14 @@ pub(crate) fn requests_that_nobody_reads() {
             limits.max_in_flight = 65_536;
             let mut flood = Flood::start(revision, limits);
             let mut accepted = 0;
-            while flood.machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW).is_ok() {
+            while flood
+                .run(|machine| machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW))
+                .is_ok()
+            {
                 accepted += 1;
-                flood.check();
             }
             assert!(accepted >= 4, "{accepted}");
-            flood.over(250 * KIB);
+            flood.gauge.reached(250 * KIB);
         }
     }
 }
@@ -177,11 +124,13 @@ pub(crate) fn big_requests_that_nobody_answers() {
         let arguments = sanswire_tests::client::json(&format!(r#"{{"x":"{}"}}"#, "a".repeat(size)));
         for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
             let mut flood = Flood::start(revision, limits());
-            while flood.machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW).is_ok() {
+            while flood
+                .run(|machine| machine.call_tool("echo", Some(&arguments), &RequestOptions::default(), NOW))
+                .is_ok()
+            {
                 flood.write_all();
-                flood.check();
             }
-            flood.over(10 * KIB);
+            flood.gauge.reached(10 * KIB);
         }
     }
 }
@@ -190,11 +139,10 @@ pub(crate) fn small_requests_that_nobody_answers() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut flood = Flood::start(revision, limits());
         let options = RequestOptions::default();
-        while flood.machine.request(Method::PromptsList, None, &options, NOW).is_ok() {
+        while flood.run(|machine| machine.request(Method::PromptsList, None, &options, NOW)).is_ok() {
             flood.write_all();
-            flood.check();
         }
-        flood.over(KIB);
+        flood.gauge.reached(KIB);
     }
 }
 
@@ -207,7 +155,7 @@ pub(crate) fn pings_to_an_application_that_cannot_write() {
         let bytes = line.repeat(50_000).into_bytes();
         let mut flood = Flood::start(Revision::V2025_11_25, limits());
         assert_eq!(flood.read(&bytes), bytes.len(), "a client reads on");
-        flood.over(256 * KIB);
+        flood.gauge.reached(256 * KIB);
     }
 }
 
@@ -220,9 +168,9 @@ pub(crate) fn requests_of_the_servers_with_long_ids() {
     while !rest.is_empty() {
         let taken = flood.read(rest);
         rest = &rest[taken..];
-        while flood.machine.poll_event().is_some() {}
+        flood.take();
     }
-    flood.over(64 * KIB);
+    flood.gauge.reached(64 * KIB);
 }
 
 /// What a violation says of a message is not the message.
@@ -235,7 +183,7 @@ pub(crate) fn requests_with_long_names() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut flood = Flood::start(revision, limits.clone());
         flood.read(&bytes);
-        flood.over(1 << 20);
+        flood.gauge.reached(1 << 20);
     }
 }
 
@@ -258,7 +206,7 @@ pub(crate) fn batches_as_long_as_allowed() {
             let bytes = format!("[{}]\n", vec![element; count].join(",")).into_bytes();
             let mut flood = Flood::start(Revision::V2025_03_26, limits);
             flood.read(&bytes);
-            flood.over(len);
+            flood.gauge.reached(len);
         }
     }
 }
@@ -286,16 +234,13 @@ pub(crate) fn random_runs() {
         let mut flood = Flood::start(revision, limits());
         for _ in 0..400 {
             match rng.below(8) {
-                0 => {
-                    let len = flood.machine.transmit().len() / 2;
-                    flood.machine.handle_written(len, NOW);
-                }
-                1 => {
-                    let _ = flood.machine.poll_event();
-                }
+                0 => flood.run(|machine| machine.handle_written(machine.transmit().len() / 2, NOW)),
+                1 => flood.run(|machine| drop(machine.poll_event())),
                 2..=3 => {
                     let options = RequestOptions::default();
-                    let _ = flood.machine.call_tool("echo", Some(&arguments), &options, NOW);
+                    let call =
+                        flood.run(|machine| machine.call_tool("echo", Some(&arguments), &options, NOW));
+                    drop(call);
                 }
                 4 => {
                     let open = flood.machine.session().in_flight();
@@ -308,8 +253,7 @@ pub(crate) fn random_runs() {
                     flood.read(line);
                 }
             }
-            flood.check();
         }
-        flood.over(0);
+        flood.gauge.reached(0);
     }
 }

@@ -12,9 +12,8 @@ use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
 use sanswire::mcp::{Method, Revision};
 
-use crate::counting::{live, peak};
+use crate::counting::{Gauge, KIB};
 
-const KIB: usize = 1024;
 const SERVERS: usize = 4;
 /// The longest message.
 const BIG: usize = 64 * KIB;
@@ -34,9 +33,7 @@ enum Filler {
 
 struct Held {
     host: Host,
-    before: usize,
-    limit: usize,
-    most: usize,
+    gauge: Gauge,
     now: Instant,
     clients: Vec<ClientHandle>,
     /// Requests, by key, with the call or listing that they belong to.
@@ -63,38 +60,40 @@ impl Held {
             server.mode = ServerMode::Allow;
             config.servers.insert(format!("server {index}").into(), server);
         }
-        let limit = config.worst_case_bytes();
-        peak();
-        let before = live();
+        let mut gauge = Gauge::new(config.worst_case_bytes());
         let now = Instant::ZERO;
-        let host = Host::new(config, now).unwrap();
-        let mut held = Self { host, before, limit, most: 0, now, clients: Vec::new(), asked: Vec::new() };
+        let host = gauge.run(|| Host::new(config, now).unwrap());
+        let mut held =
+            Self { host, gauge, now, clients: Vec::with_capacity(KIB), asked: Vec::with_capacity(KIB) };
         held.drain();
         held
     }
 
     fn drain(&mut self) {
-        while let Some(effect) = self.host.poll_effect() {
-            match effect {
-                Effect::Open { client, .. } => self.clients.push(client),
-                Effect::Request { key, method, .. } => self.asked.push((key, method)),
-                _ => {}
+        self.gauge.run(|| {
+            while let Some(effect) = self.host.poll_effect() {
+                match effect {
+                    Effect::Open { client, .. } => self.clients.push(client),
+                    Effect::Request { key, method, .. } => self.asked.push((key, method)),
+                    _ => {}
+                }
             }
-        }
-        while self.host.poll_event().is_some() {}
-        self.check();
+            while self.host.poll_event().is_some() {}
+        });
+        let (own, held) = (self.host.retained_bytes(), self.gauge.held());
+        assert!(own <= held, "{own} bytes by its own count, {held} are");
     }
 
-    fn check(&mut self) {
-        let held = peak().saturating_sub(self.before);
-        self.most = self.most.max(held);
-        let own = self.host.retained_bytes();
-        assert!(
-            held <= self.limit,
-            "{held} bytes are held ({own} by its own count), {} are allowed",
-            self.limit
-        );
-        assert!(own <= live() - self.before, "{own} bytes by its own count, {} are", live() - self.before);
+    fn run<R>(&mut self, work: impl FnOnce(&mut Host) -> R) -> R {
+        self.gauge.run(|| work(&mut self.host))
+    }
+
+    fn introduce(&mut self) {
+        while let Some(client) = self.clients.pop() {
+            let now = self.now;
+            self.run(|host| host.handle_client(client, ClientEvent::Ready(Box::new(introduction())), now));
+            self.drain();
+        }
     }
 
     /// Every server that is asked for its listing answers with as much as it may, until nobody asks any more.
@@ -102,30 +101,26 @@ impl Held {
         while let Some(place) = self.asked.iter().position(|(_, method)| *method == Method::ToolsList) {
             let (key, _) = self.asked.swap_remove(place);
             let page = page(filler, round, self.asked.len());
-            self.host.handle_outcome(key, Ok(Outcome::Complete(page)), self.now);
+            let now = self.now;
+            self.run(|host| host.handle_outcome(key, Ok(Outcome::Complete(raw(&page))), now));
             self.drain();
-            while let Some(client) = self.clients.pop() {
-                self.host.handle_client(client, ClientEvent::Ready(Box::new(introduction())), self.now);
-                self.drain();
-            }
+            self.introduce();
         }
     }
 
     fn start(&mut self, filler: Filler) {
-        while let Some(client) = self.clients.pop() {
-            self.host.handle_client(client, ClientEvent::Ready(Box::new(introduction())), self.now);
-            self.drain();
-        }
+        self.introduce();
         self.list(filler, 0);
         assert!(self.host.is_started());
     }
 
     fn refresh(&mut self, filler: Filler, round: usize) {
         self.now = self.now.saturating_add(Duration::from_secs(60));
-        self.host.handle_timeout(self.now);
+        let now = self.now;
+        self.run(|host| host.handle_timeout(now));
         let names: Vec<_> = self.host.states().iter().map(|state| state.name.clone()).collect();
         for name in names {
-            assert!(self.host.refresh(&name, self.now));
+            assert!(self.run(|host| host.refresh(&name, now)));
         }
         self.drain();
         self.list(filler, round);
@@ -135,8 +130,7 @@ impl Held {
 /// An introduction as long as a message.
 fn introduction() -> Peer {
     let text = "x".repeat(BIG - 100);
-    let raw = RawJson::parse_str(&format!(r#"{{"capabilities":{{"tools":{{}}}},"instructions":"{text}"}}"#));
-    let raw = raw.unwrap();
+    let raw = raw(&format!(r#"{{"capabilities":{{"tools":{{}}}},"instructions":"{text}"}}"#));
     let capabilities = raw.slice_of(raw.view().get("capabilities").unwrap());
     Peer {
         era: Revision::V2025_11_25.era(),
@@ -150,7 +144,7 @@ fn introduction() -> Peer {
 }
 
 /// A page as long as a message, with another behind it.
-fn page(filler: Filler, round: usize, salt: usize) -> RawJson {
+fn page(filler: Filler, round: usize, salt: usize) -> String {
     let mut text = String::with_capacity(BIG);
     text.push_str(r#"{"nextCursor":"n","tools":["#);
     for n in 0.. {
@@ -176,7 +170,11 @@ fn page(filler: Filler, round: usize, salt: usize) -> RawJson {
         text.push_str(&tool);
     }
     text.push_str("]}");
-    RawJson::parse_str(&text).unwrap()
+    text
+}
+
+fn raw(text: &str) -> RawJson {
+    RawJson::parse_str(text).unwrap()
 }
 
 /// Servers list as much as they may, at first and anew, and it is staged beside what is offered.
@@ -191,10 +189,11 @@ pub(crate) fn host_listings_as_long_as_allowed() {
         held.start(filler);
         held.refresh(other, 1);
         held.refresh(filler, 2);
-        held.host.begin_turn(held.now);
+        let now = held.now;
+        held.run(|host| host.begin_turn(now));
         held.drain();
         held.refresh(other, 3);
-        assert!(held.most >= at_least, "only {} bytes were ever held", held.most);
+        held.gauge.reached(at_least);
     }
 }
 
@@ -202,6 +201,7 @@ pub(crate) fn host_listings_as_long_as_allowed() {
 pub(crate) fn host_calls_with_all_that_they_may_hold() {
     let mut held = Held::new();
     held.start(Filler::Small);
+    let now = held.now;
     let tool = held.host.registry().offered().next().unwrap().0.clone();
     for round in 0..4 {
         let mut calls = 0;
@@ -209,9 +209,8 @@ pub(crate) fn host_calls_with_all_that_they_may_hold() {
         while calls < 100 {
             let text = "x".repeat(30 * KIB);
             let arguments = format!(r#"{{"round":{round},"call":{calls},"x":"{text}"}}"#);
-            let arguments = RawJson::parse_str(&arguments).unwrap();
-            let request = CallRequest::new("call", Target::Exposed(tool.clone()), Some(arguments));
-            if held.host.call(request, held.now).is_err() {
+            let request = || CallRequest::new("call", Target::Exposed(tool.clone()), Some(raw(&arguments)));
+            if held.run(|host| host.call(request(), now)).is_err() {
                 break;
             }
             calls += 1;
@@ -222,10 +221,12 @@ pub(crate) fn host_calls_with_all_that_they_may_hold() {
         while let Some((key, method)) = held.asked.pop() {
             assert_eq!(method, Method::ToolsCall);
             let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
-            let result = RawJson::parse_str(&result).unwrap();
-            held.host.handle_outcome(key, Ok(Outcome::Complete(result)), held.now);
-            let finished = core::iter::from_fn(|| held.host.poll_event());
-            assert_eq!(finished.filter(|event| matches!(event, Event::Finished { .. })).count(), 1);
+            let finished = held.run(|host| {
+                host.handle_outcome(key, Ok(Outcome::Complete(raw(&result))), now);
+                let events = core::iter::from_fn(|| host.poll_event());
+                events.filter(|event| matches!(event, Event::Finished { .. })).count()
+            });
+            assert_eq!(finished, 1);
             held.drain();
         }
     }

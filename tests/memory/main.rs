@@ -44,7 +44,9 @@ fn main() {
         ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
         ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
         ("http_heads_as_long_as_allowed", http_h1::http_heads_as_long_as_allowed),
+        ("http_heads_of_answers", http_h1::http_heads_of_answers),
         ("http_bodies_that_nobody_takes", http_h1::http_bodies_that_nobody_takes),
+        ("http_bodies_of_other_things", http_h1::http_bodies_of_other_things),
         ("http_answers_that_nobody_reads", http_h1::http_answers_that_nobody_reads),
         ("http_random_runs", http_h1::http_random_runs),
         ("fleet_notifications_that_nobody_takes", fleet::fleet_notifications_that_nobody_takes),
@@ -61,5 +63,7 @@ fn main() {
 
 #[expect(clippy::print_stderr, reason = "a test binary without a harness says itself what it did")]
 fn report(name: &str) {
-    eprintln!("memory {name} ... ok");
+    let (most, limit) = counting::nearest();
+    let kib = |bytes: usize| bytes / counting::KIB;
+    eprintln!("memory {name} ... ok, {} KiB of the {} KiB that are allowed", kib(most), kib(limit));
 }

@@ -1,26 +1,22 @@
 //! Floods of a served connection, up to each limit.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sanswire::limits::{Limits, MAX_READ_BYTES};
+use sanswire::Machine;
+use sanswire::limits::Limits;
 use sanswire::mcp::types::input::{InputKind, InputRequest};
-use sanswire::server::{Event, LineConnection, Notice, Reply, RequestHandle};
-use sanswire::{Instant, Machine};
+use sanswire::server::{Catalog, Event, LineConnection, Notice, Reply, RequestHandle};
 use sanswire_tests::seed::Rng;
 use sanswire_tests::served::{config, meta, raw};
 use serde_json::{Value, json};
 
-use crate::counting::{live, peak};
+use crate::counting::{self, KIB, NOW};
 
-const NOW: Instant = Instant::from_millis(1000);
-const KIB: usize = 1024;
-
-/// A connection, and the bytes that were in use before it.
+/// A connection, and the requests that it told of.
 struct Flood {
-    machine: LineConnection,
-    before: usize,
-    limit: usize,
-    most: usize,
+    of: counting::Flood<LineConnection>,
     open: Vec<RequestHandle>,
 }
 
@@ -46,15 +42,20 @@ impl Flood {
         let mut config = config();
         config.limits = limits;
         config.capabilities.resources = true;
-        let mut machine = LineConnection::new(config, [0; 32], NOW).unwrap();
+        // The catalog is the application's.
+        let mut catalog = Catalog::new();
         for n in 0..100 {
             let tool = json!({"name": format!("t{n}"), "description": "d".repeat(300)});
-            machine.catalog_mut().tool(&raw(&tool)).unwrap();
+            catalog.tool(&raw(&tool)).unwrap();
         }
-        // The catalog is the application's.
-        let before = live();
-        peak();
-        let mut flood = Self { machine, before, limit, most: 0, open: Vec::with_capacity(70_000) };
+        catalog.prompt(&raw(&json!({"name": "p"}))).unwrap();
+        let catalog = Arc::new(catalog);
+        let of = counting::Flood::new(limit, || {
+            let mut machine = LineConnection::new(config, [0; 32], NOW).unwrap();
+            machine.set_catalog(catalog);
+            machine
+        });
+        let mut flood = Self { of, open: Vec::with_capacity(70_000) };
         let roots = json!({"roots": {}});
         let params = json!({"protocolVersion": "2025-03-26", "capabilities": roots});
         flood.read(&line(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})));
@@ -64,57 +65,29 @@ impl Flood {
         flood
     }
 
-    fn write_all(&mut self) {
-        while !self.machine.transmit().is_empty() {
-            let len = self.machine.transmit().len();
-            self.machine.handle_written(len, NOW);
-        }
-    }
-
     fn take(&mut self) {
-        while let Some(event) = self.machine.poll_event() {
-            if let Event::Request { request, .. } = event {
-                self.open.push(request);
+        let open = &mut self.open;
+        self.of.run(|machine| {
+            while let Some(event) = machine.poll_event() {
+                if let Event::Request { request, .. } = event {
+                    open.push(request);
+                }
             }
-        }
+        });
     }
+}
 
-    /// What this file itself has made meanwhile is not counted.
-    fn made_elsewhere(&mut self) {
-        peak();
-        self.before = live().saturating_sub(self.machine.retained_bytes() + self.open.capacity() * 8);
+impl Deref for Flood {
+    type Target = counting::Flood<LineConnection>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.of
     }
+}
 
-    /// As a driver does: at most one read's worth at a time, into spare room, while the machine wants it.
-    fn read(&mut self, bytes: &[u8]) -> usize {
-        let mut at = 0;
-        while at < bytes.len() && self.machine.wants_read() {
-            let buffer = self.machine.read_buffer();
-            let room = (buffer.capacity() - buffer.len()).min(MAX_READ_BYTES);
-            let len = room.min(bytes.len() - at);
-            buffer.extend_from_slice(&bytes[at..at + len]);
-            self.machine.handle_read(NOW);
-            at += len;
-            self.check();
-        }
-        at
-    }
-
-    fn check(&mut self) {
-        let held = peak().saturating_sub(self.before + self.open.capacity() * 8);
-        self.most = self.most.max(held);
-        let own = self.machine.retained_bytes();
-        assert!(
-            held <= self.limit,
-            "{held} bytes are held ({own} by its own count), allowed are {}",
-            self.limit
-        );
-    }
-
-    /// The flood must have been one: at least so many bytes were held at some time.
-    fn over(mut self, at_least: usize) {
-        self.check();
-        assert!(self.most >= at_least, "only {} bytes were ever held", self.most);
+impl DerefMut for Flood {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.of
     }
 }
 
@@ -143,7 +116,7 @@ pub(crate) fn served_requests_that_nobody_answers() {
             flood.write_all();
         }
         assert_eq!(flood.machine.session().in_flight(), 200);
-        flood.over(200 * KIB);
+        flood.gauge.reached(200 * KIB);
     }
 }
 
@@ -169,9 +142,8 @@ pub(crate) fn served_events_that_nobody_takes() {
             }
             bytes.extend_from_slice(&line(&message));
         }
-        flood.made_elsewhere();
         flood.read(&bytes);
-        flood.over(at_least);
+        flood.gauge.reached(at_least);
     }
 }
 
@@ -191,16 +163,14 @@ pub(crate) fn served_answers_that_nobody_reads() {
     for question in questions {
         let bytes = question.repeat((1 << 20) / question.len());
         let mut flood = Flood::start(limits());
-        flood.made_elsewhere();
         loop {
             let taken = flood.read(&bytes);
             flood.take();
-            flood.check();
             if taken == 0 {
                 break;
             }
         }
-        flood.over(200 * KIB);
+        flood.gauge.reached(200 * KIB);
     }
 }
 
@@ -225,9 +195,8 @@ pub(crate) fn served_batches_as_long_as_allowed() {
             for count in [count, count.min(events)] {
                 let bytes = format!("[{}]\n", vec![element.as_str(); count].join(",")).into_bytes();
                 let mut flood = Flood::start(limits.clone());
-                flood.made_elsewhere();
                 flood.read(&bytes);
-                flood.over(0);
+                flood.gauge.reached(0);
             }
         }
     }
@@ -245,20 +214,20 @@ pub(crate) fn served_subscriptions() {
         let params = json!({"notifications": filter});
         let id = json!(format!("{n}{}", "i".repeat(480)));
         let bytes = line(&request(&id, "subscriptions/listen", params, true));
-        drop(uris);
-        peak();
         flood.read(&bytes);
         flood.write_all();
     }
     assert_eq!(flood.machine.session().listening(), 20);
     for n in 0..5000 {
-        flood.machine.tools_changed(NOW);
-        flood.machine.resources_changed(NOW);
-        let _ = flood.machine.resource_updated(&format!("x:0/{}/{}", n % 40, "u".repeat(4000)), NOW);
-        flood.machine.handle_timeout(NOW.saturating_add(Duration::from_secs(n)));
-        flood.check();
+        let uri = format!("x:0/{}/{}", n % 40, "u".repeat(4000));
+        flood.run(|machine| {
+            machine.tools_changed(NOW);
+            machine.resources_changed(NOW);
+            let _ = machine.resource_updated(&uri, NOW);
+            machine.handle_timeout(NOW.saturating_add(Duration::from_secs(n)));
+        });
     }
-    flood.over(300 * KIB);
+    flood.gauge.reached(300 * KIB);
 }
 
 /// Many small texts in one message, which would be many times its length as texts of their own.
@@ -266,7 +235,6 @@ pub(crate) fn served_messages_of_many_small_texts() {
     let mut limits = limits();
     limits.max_message_bytes = 4 << 20;
     let mut flood = Flood::start(limits);
-    flood.machine.catalog_mut().prompt(&raw(&json!({"name": "p"}))).unwrap();
     let texts = |text: &str, bounds: [char; 2]| {
         let all = vec![text; (4 << 20) / (text.len() + 1) - 500].join(",");
         format!("{}{all}{}", bounds[0], bounds[1])
@@ -284,13 +252,12 @@ pub(crate) fn served_messages_of_many_small_texts() {
     for (n, (method, params, text, bounds)) in kinds.into_iter().enumerate() {
         let message = request(&json!(n), method, params, true).to_string();
         let bytes = format!("{}\n", message.replacen(r#""@""#, &texts(text, bounds), 1)).into_bytes();
-        flood.made_elsewhere();
         flood.read(&bytes);
         flood.write_all();
         flood.take();
     }
     assert_eq!((flood.machine.session().listening(), flood.open.len()), (1, 2));
-    flood.over(4 << 20);
+    flood.gauge.reached(4 << 20);
 }
 
 /// Everything above, mixed, with an application that answers when it likes.
@@ -339,24 +306,26 @@ pub(crate) fn served_random_runs() {
             match rng.below(10) {
                 8 if !flood.open.is_empty() => {
                     let request = *rng.pick(&flood.open);
-                    asked += usize::from(flood.machine.request_input(request, &roots, NOW).is_ok());
+                    let ask = flood.run(|machine| machine.request_input(request, &roots, NOW));
+                    asked += usize::from(ask.is_ok());
                 }
-                9 => {
-                    flood.machine.tools_changed(NOW);
-                    let _ = flood.machine.resource_updated("x:5/1", NOW);
-                    flood.machine.handle_timeout(NOW.saturating_add(Duration::from_secs(1)));
-                }
-                0 => {
-                    let len = flood.machine.transmit().len() / 2;
-                    flood.machine.handle_written(len, NOW);
-                }
+                9 => flood.run(|machine| {
+                    machine.tools_changed(NOW);
+                    let _ = machine.resource_updated("x:5/1", NOW);
+                    machine.handle_timeout(NOW.saturating_add(Duration::from_secs(1)));
+                }),
+                0 => flood.run(|machine| machine.handle_written(machine.transmit().len() / 2, NOW)),
                 1 => flood.take(),
                 2..=3 if !flood.open.is_empty() => {
                     let at = rng.below(flood.open.len());
                     let request = flood.open[at];
                     let progress = Notice::Progress { progress: f64::from(step), total: None, message: None };
-                    let _ = flood.machine.notify(request, &progress, NOW);
-                    if flood.machine.respond(request, rng.pick(&replies), NOW).is_ok() {
+                    let reply = rng.pick(&replies);
+                    let answered = flood.run(|machine| {
+                        let _ = machine.notify(request, &progress, NOW);
+                        machine.respond(request, reply, NOW).is_ok()
+                    });
+                    if answered {
                         flood.open.swap_remove(at);
                     }
                 }
@@ -365,9 +334,8 @@ pub(crate) fn served_random_runs() {
                     flood.read(&question);
                 }
             }
-            flood.check();
         }
-        flood.over(64 * KIB);
+        flood.gauge.reached(64 * KIB);
     }
     assert!(asked > 100, "{asked} questions of the server's");
 }
