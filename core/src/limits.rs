@@ -44,7 +44,8 @@ pub struct Limits {
     pub violation_budget: u32,
     /// Lines in a row that are no message before a server closes the connection; each is answered with an error.
     pub max_junk_lines: u32,
-    /// Resources that a server's clients may watch on one connection, all subscriptions together.
+    /// Resources that a server's clients may watch on one connection, all subscriptions together. Of an endpoint over HTTP:
+    /// in one session, or by one subscription; all together may watch 64 times as many.
     pub max_resource_subscriptions: usize,
     /// Rounds of input that one call may ask for.
     pub max_input_rounds: u32,

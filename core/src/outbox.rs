@@ -12,7 +12,7 @@ use crate::limits::MAX_KEPT_BYTES;
 pub(crate) const WHOLE: usize = 16 * 1024;
 /// A block that holds so many bytes takes no more: the room of what has left it is free again only when all of it
 /// has left, and a peer that never quite catches up must not make it grow for ever.
-const BLOCK: usize = 256 * 1024;
+pub(crate) const BLOCK: usize = 256 * 1024;
 
 /// A queue of bytes, lent to the driver from its start ([`transmit`](Self::transmit)) and taken off as they
 /// leave ([`written`](Self::written)). `K` names a message; see [`poll_sent`](Self::poll_sent).

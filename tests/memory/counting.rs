@@ -86,9 +86,14 @@ impl Gauge {
         self.held.max(0).unsigned_abs()
     }
 
+    /// The limit is no wild guess: at least a so-and-so-manieth part of it was held at some time.
+    pub(crate) fn came_near(&self, part: usize) {
+        self.reached(self.limit / part);
+    }
+
     /// The flood must have been one: at least so many bytes were held at some time.
     pub(crate) fn reached(&self, at_least: usize) {
-        assert!(self.most >= at_least, "only {} bytes were ever held", self.most);
+        assert!(self.most >= at_least, "only {} bytes were ever held, {} are allowed", self.most, self.limit);
     }
 }
 

@@ -7,6 +7,7 @@ mod counting;
 mod fleet;
 mod floods;
 mod host;
+mod http_endpoint;
 mod http_h1;
 mod served;
 
@@ -49,6 +50,15 @@ fn main() {
         ("http_bodies_of_other_things", http_h1::http_bodies_of_other_things),
         ("http_answers_that_nobody_reads", http_h1::http_answers_that_nobody_reads),
         ("http_random_runs", http_h1::http_random_runs),
+        ("endpoint_bodies_as_long_as_allowed", http_endpoint::endpoint_bodies_as_long_as_allowed),
+        ("endpoint_requests_that_nobody_answers", http_endpoint::endpoint_requests_that_nobody_answers),
+        ("endpoint_events_that_nobody_takes", http_endpoint::endpoint_events_that_nobody_takes),
+        ("endpoint_watched_resources", http_endpoint::endpoint_watched_resources),
+        (
+            "endpoint_sessions_that_keep_as_much_as_they_may",
+            http_endpoint::endpoint_sessions_that_keep_as_much_as_they_may,
+        ),
+        ("endpoint_batches_as_long_as_allowed", http_endpoint::endpoint_batches_as_long_as_allowed),
         ("fleet_notifications_that_nobody_takes", fleet::fleet_notifications_that_nobody_takes),
         ("fleet_results_that_nobody_takes", fleet::fleet_results_that_nobody_takes),
     ];

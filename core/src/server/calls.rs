@@ -86,7 +86,7 @@ impl Session {
             Ok(round) => round,
             Err(message) => return self.refuse(&asked, codes::INVALID_PARAMS, message, None),
         };
-        if self.requests.len() >= self.config.limits.max_in_flight {
+        if self.requests.len() >= self.config.limits.max_in_flight.min(self.room.requests) {
             return self.refuse(&asked, codes::INTERNAL_ERROR, "too many requests are open", None);
         }
         let progress_token = params.progress_token().and_then(|token| RequestId::parse(token).ok());
@@ -150,7 +150,8 @@ impl Session {
                 let known = self.legacy.as_ref().is_some_and(|legacy| legacy.watched.contains(uri.as_ref()));
                 let more = asked.method == Method::ResourcesSubscribe && !known;
                 let held = self.requests.uris() + if more { self.watched() } else { 0 };
-                if held >= self.config.limits.max_resource_subscriptions {
+                let room = self.config.limits.max_resource_subscriptions.min(self.room.watched);
+                if held >= room {
                     return Err(Refusal::Error(
                         codes::INTERNAL_ERROR,
                         "too many resources are watched".into(),

@@ -102,5 +102,6 @@ pub(crate) use head::Head;
 pub(crate) use incoming::{Read, first_byte, read};
 pub(crate) use params::Places;
 pub(crate) use queue::held;
+pub(crate) use session::Room;
 pub(crate) use session::error_message;
-pub(crate) use subscription::MAX_WATCHED;
+pub(crate) use subscription::{MAX_WATCHED, SHARES};

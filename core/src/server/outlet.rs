@@ -69,6 +69,22 @@ impl Outlet {
         encode(&mut message).map(|()| Some(message))
     }
 
+    /// A message without spare room: it may be kept for a client that comes back. Where all go to one stream it is not.
+    pub(super) fn exactly(&self, mut message: Vec<u8>) -> Bytes {
+        if !self.joined && message.capacity() - message.len() > message.len() / 8 {
+            message.shrink_to_fit();
+        }
+        message.into()
+    }
+
+    /// Lets go of room that holds nothing.
+    pub(super) fn release(&mut self) {
+        self.stream.release();
+        if self.effects.is_empty() {
+            self.effects = VecDeque::new();
+        }
+    }
+
     /// Whether all messages go to one stream.
     pub(super) const fn is_joined(&self) -> bool {
         self.joined

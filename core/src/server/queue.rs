@@ -48,6 +48,13 @@ impl Events {
         Some(event)
     }
 
+    /// Lets go of room that holds nothing.
+    pub(super) fn release(&mut self) {
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
+    }
+
     pub(super) fn front(&self) -> Option<&Event> {
         self.queue.front().map(|(event, _)| event)
     }

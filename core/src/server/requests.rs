@@ -89,6 +89,8 @@ pub(super) struct Requests {
     /// By a hash of where each came from and of its wire id.
     index: Index,
     last: u64,
+    /// How many keep an address.
+    uris: usize,
 }
 
 const GONE: usize = usize::MAX;
@@ -98,6 +100,7 @@ impl Requests {
     pub(super) fn insert(&mut self, open: Open) -> u64 {
         self.last += 1;
         self.index.insert(hash(open.origin, &open.id), self.last);
+        self.uris += usize::from(open.uri.is_some());
         let place = self.free.pop().unwrap_or(self.places.len());
         match self.places.get_mut(place) {
             Some(free) => *free = Some(open),
@@ -139,6 +142,7 @@ impl Requests {
         let open = slot.as_mut()?;
         let subscribes = open.method == Method::ResourcesSubscribe;
         let watch = open.uri.take().map(|uri| (uri, subscribes));
+        self.uris -= usize::from(watch.is_some());
         let gone = Gone { origin: open.origin, watch, asks: open.asks };
         self.index.remove(hash(open.origin, &open.id), handle);
         *slot = None;
@@ -151,9 +155,16 @@ impl Requests {
             self.order.retain(|(_, place)| *place != GONE);
         }
         if turns == 0 && self.places.len() > 256 {
-            *self = Self { last: self.last, ..Self::default() };
+            self.release();
         }
         Some(gone)
+    }
+
+    /// Lets go of room that holds nothing, if nothing is open.
+    pub(super) fn release(&mut self) {
+        if self.is_empty() {
+            *self = Self { last: self.last, ..Self::default() };
+        }
     }
 
     /// The open request of this id on this stream.
@@ -189,8 +200,8 @@ impl Requests {
     }
 
     /// How many keep an address.
-    pub(super) fn uris(&self) -> usize {
-        self.iter().filter(|(_, open)| open.uri.is_some()).count()
+    pub(super) const fn uris(&self) -> usize {
+        self.uris
     }
 
     pub(super) fn len(&self) -> usize {

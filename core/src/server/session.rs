@@ -52,7 +52,20 @@ pub struct Session {
     pub(super) input_ended: bool,
     /// All kinds of clients send their requests here, each by itself: none of them can end it for the others.
     pub(super) shared: bool,
+    pub(super) room: Room,
     pub(super) out: Outlet,
+}
+
+/// Open requests, and addresses that are watched or about to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) requests: usize,
+    pub(crate) watched: usize,
+}
+
+impl Room {
+    /// As much as there is.
+    pub(crate) const ALL: Self = Self { requests: usize::MAX, watched: usize::MAX };
 }
 
 /// Where the session stands.
@@ -98,6 +111,7 @@ impl Session {
             in_batch: None,
             input_ended: false,
             shared: false,
+            room: Room::ALL,
             out: Outlet::default(),
         }
     }
@@ -108,6 +122,16 @@ impl Session {
         let limits = &mut Arc::make_mut(&mut self.config).limits;
         (limits.max_in_flight, limits.max_subscriptions) = (max_in_flight, max_subscriptions);
         self.shared = true;
+    }
+
+    /// What it may hold from now on, if that is less than its own limits say: where many sessions share a bound.
+    pub(crate) const fn set_room(&mut self, room: Room) {
+        self.room = room;
+    }
+
+    /// What it holds of that.
+    pub(crate) fn taken(&self) -> Room {
+        Room { requests: self.requests.len(), watched: self.watched() + self.requests.uris() }
     }
 
     /// Where a request came from, and its revision.
@@ -336,12 +360,14 @@ impl Session {
         self.out.set_outbound(bytes);
     }
 
-    /// The link wrote `len` bytes of the one stream.
-    /// Lets go of room for what is to be sent, if nothing is.
-    pub(super) fn release(&mut self) {
-        self.out.stream_mut().release();
+    /// Lets go of room that holds nothing: for what is to be sent, and of requests that are over.
+    pub(crate) fn release(&mut self) {
+        self.out.release();
+        self.requests.release();
+        self.events.release();
     }
 
+    /// The link wrote `len` bytes of the one stream.
     pub(super) fn written(&mut self, len: usize) {
         if len > 0 && self.outbound_full() {
             self.note_held_up();
@@ -354,13 +380,15 @@ impl Session {
     }
 
     pub(super) fn send(&mut self, to: Origin, message: Vec<u8>, last: bool) {
-        self.out.send(to, Some(message.into()), last, 200);
+        let message = self.out.exactly(message);
+        self.out.send(to, Some(message), last, 200);
     }
 
     /// Sends an answer: the last message on its exchange, unless others of the same batch are open.
     pub(super) fn answer(&mut self, to: Origin, message: Vec<u8>, status: u16) {
         let last = to == Origin::Stream || !self.goes_on(to);
-        self.out.send(to, Some(message.into()), last, status);
+        let message = self.out.exactly(message);
+        self.out.send(to, Some(message), last, status);
     }
 
     /// Whether more is to come on an exchange.

@@ -23,7 +23,7 @@ use crate::time::Instant;
 pub(super) const MAX_URI_BYTES: usize = 4096;
 
 /// Where all clients share a session they may watch as many addresses as so many clients with one of their own.
-const SHARES: usize = 64;
+pub(crate) const SHARES: usize = 64;
 /// And no more than this.
 pub(crate) const MAX_WATCHED: usize = 1 << 16;
 

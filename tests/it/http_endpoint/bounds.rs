@@ -278,6 +278,107 @@ fn what_waits_for_a_stream_is_bounded() {
     assert_eq!(web.answers[&n].messages().len(), 256);
 }
 
+/// A batch of calls in a session of the one revision that has them, for a client that takes these kinds of answer.
+fn batch(web: &mut Web, id: &str, accept: &str, calls: u64) -> u64 {
+    let all: Vec<Value> = (0..calls).map(|n| request(n, "tools/call", json!({"name": "a"}))).collect();
+    let fields = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", accept),
+        ("Mcp-Session-Id", id),
+    ];
+    web.post_with(&fields, &json!(all))
+}
+
+#[test]
+fn a_batch_is_answered_in_one_text_no_longer_than_a_message_and_by_errors_past_that() {
+    let mut all = config();
+    all.server.limits.max_message_bytes = 64 * 1024;
+    let limit = all.server.limits.max_message_bytes;
+    for (size, whole) in [(30, 20), (10_000, 6), (40_000, 1), (65_000, 1)] {
+        let mut web = Web::new(all.clone());
+        let id = web.initialize("2025-03-26", &json!({}));
+        let n = batch(&mut web, &id, "application/json", 20);
+        while !web.open.is_empty() {
+            web.reply(0, &"x".repeat(size));
+        }
+        let answer = &web.answers[&n];
+        let told = answer.json();
+        let told = told.as_array().unwrap();
+        assert_eq!(told.len(), 20, "each is answered");
+        let (fine, long): (Vec<_>, Vec<_>) = told.iter().partition(|answer| answer["result"].is_object());
+        assert_eq!(fine.len(), whole, "{size}");
+        for (answer, id) in told.iter().zip(0..) {
+            assert_eq!(answer["id"], id, "in its place, whatever it is");
+        }
+        for error in long {
+            assert_eq!(error["error"]["code"], -32603);
+            assert!(error["error"]["message"].as_str().unwrap().contains("too long together"), "{error}");
+        }
+        assert!(answer.body.len() <= limit + 20 * 300, "{}", answer.body.len());
+        // As a stream each comes by itself, and none is too long.
+        let n = batch(&mut web, &id, "application/json, text/event-stream", 20);
+        while !web.open.is_empty() {
+            web.reply(0, &"x".repeat(size));
+        }
+        let told = web.answers[&n].messages();
+        assert!(told.len() == 20 && told.iter().all(|answer| answer["result"].is_object()), "{size}");
+    }
+}
+
+#[test]
+fn a_batch_gets_no_more_requests_open_than_all_sessions_may_have() {
+    let mut all = config();
+    all.max_exchanges = 30;
+    let mut web = Web::new(all);
+    let ids: Vec<String> = (0..3).map(|_| web.initialize("2025-03-26", &json!({}))).collect();
+    let batches: Vec<u64> = ids.iter().map(|id| batch(&mut web, id, "application/json", 20)).collect();
+    assert_eq!(web.open.len(), 30);
+    let refused = web.answers[&batches[2]].json();
+    let refused = refused.as_array().unwrap();
+    assert!(refused.len() == 20 && refused.iter().all(|answer| answer["error"]["code"] == -32603));
+    // Whoever sends one request is not refused for it, and there is room again for what was answered.
+    web.post(&ids[2], &request(99, "tools/call", json!({"name": "a"})));
+    assert_eq!(web.open.len(), 31);
+    while !web.open.is_empty() {
+        web.reply(0, "done");
+    }
+    batch(&mut web, &ids[2], "application/json", 20);
+    assert_eq!(web.open.len(), 20);
+    let n = web.send(head("DELETE", "/mcp", &[("Host", "localhost"), ("Mcp-Session-Id", &ids[2])]), b"");
+    assert_eq!((web.answers[&n].status(), web.open.len()), (200, 0));
+    batch(&mut web, &ids[0], "application/json", 30);
+    assert_eq!(web.open.len(), 30, "of a session that is over nothing is counted");
+}
+
+#[test]
+fn all_sessions_watch_as_much_as_some_of_them_alone() {
+    let mut all = config();
+    all.server.capabilities.resources = true;
+    all.server.limits.max_resource_subscriptions = 2;
+    let mut web = Web::new(all);
+    let ids: Vec<String> = (0..70).map(|_| web.initialize("2025-11-25", &json!({}))).collect();
+    let watch = |web: &mut Web, id: &str, uri: &str| {
+        let n = web.post(id, &request(1, "resources/subscribe", json!({"uri": uri})));
+        if !web.open.is_empty() {
+            web.respond(0, &Reply::Complete(raw(&json!({})))).unwrap();
+        }
+        web.answers[&n].json()["result"].is_object()
+    };
+    for id in &ids {
+        for uri in ["x:1", "x:2", "x:3"] {
+            watch(&mut web, id, uri);
+        }
+    }
+    let watched = |web: &mut Web| ids.iter().filter(|id| !watch(web, id, "x:9")).count();
+    assert_eq!(watched(&mut web), 70, "64 have two, and the others none");
+    // One that goes leaves its part to others.
+    web.send(head("DELETE", "/mcp", &[("Host", "localhost"), ("Mcp-Session-Id", &ids[0])]), b"");
+    assert!(watch(&mut web, &ids[69], "x:1") && watch(&mut web, &ids[69], "x:2"));
+    assert!(!watch(&mut web, &ids[69], "x:3"), "two each");
+    assert!(!watch(&mut web, &ids[68], "x:1"), "no more of all");
+}
+
 #[test]
 fn the_worst_case_is_a_sum_of_what_the_settings_say() {
     let all = config();
@@ -293,5 +394,7 @@ fn the_worst_case_is_a_sum_of_what_the_settings_say() {
     assert!(more(&|all| all.max_sessions += 1) >= all.max_replay_bytes);
     let mut stateless = config();
     stateless.server.revisions.retain(|revision| revision.as_str() == "2026-07-28");
-    assert!(stateless.worst_case_bytes() < 2 << 30, "{}", stateless.worst_case_bytes());
+    assert!(stateless.worst_case_bytes() < 3 << 29, "{}", stateless.worst_case_bytes());
+    let defaults = EndpointConfig::new(sanswire_tests::served::config()).worst_case_bytes();
+    assert!(defaults < 4 << 30, "{defaults}");
 }

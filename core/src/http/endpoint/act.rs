@@ -162,10 +162,13 @@ impl Endpoint {
     }
 
     /// Logs to every legacy client that wants it; see [`server::Session::log`](crate::server::Session::log). What cannot be
-    /// logged is dropped.
+    /// logged is dropped, and so is what finds too much waiting to be written.
     pub fn log(&mut self, level: LogLevel, logger: Option<&str>, data: &RawJson, now: Instant) {
         let now = self.clock.advance(now);
         for session in self.sessions.numbers() {
+            if self.is_full_of_answers() {
+                break;
+            }
             if let Some(of) = self.session_mut(session) {
                 let _ = of.log(level, logger, data, now);
             }

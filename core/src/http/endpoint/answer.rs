@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::exchange::{ExchangeHandle, Origin};
-use crate::frame::write_event;
+use crate::frame::{Scanner, write_event};
 use crate::http::endpoint::asked::SESSION;
 use crate::http::endpoint::exchange::{ALONE, Due, Exchange, State, send};
 use crate::http::endpoint::streams::{self, Way};
@@ -160,8 +160,8 @@ impl Endpoint {
             self.carry(session, effect);
         } else if is_answer(&message) {
             let all = gathered.get_or_insert_with(|| b"[".to_vec());
-            gather(all, &message);
-            let bytes = all.len();
+            gather(all, &message, self.server.limits.max_message_bytes);
+            let bytes = all.capacity();
             self.outbound.set(n, bytes);
         }
     }
@@ -173,7 +173,7 @@ impl Endpoint {
             Some(all) if all.len() == 1 && status != 200 => (status, message),
             Some(mut all) => {
                 if !message.is_empty() {
-                    gather(&mut all, &message);
+                    gather(&mut all, &message, self.server.limits.max_message_bytes);
                 }
                 all.push(b']');
                 self.outbound.set(n, 0);
@@ -299,12 +299,30 @@ fn event(id: Option<&str>, message: &[u8]) -> Vec<u8> {
     out
 }
 
-fn gather(all: &mut Vec<u8>, message: &[u8]) {
+/// Adds an answer to those of its batch, which become one JSON text: no longer than one message may be, and an error for
+/// each answer that would make it so. One that would be too long by itself never comes here.
+fn gather(all: &mut Vec<u8>, message: &[u8], limit: usize) {
+    let mut message = message.trim_ascii_end();
+    let error;
     if all.len() > 1 {
+        if all.len() + message.len() + 2 > limit {
+            let mut scanner = Scanner::new();
+            scanner.feed(message);
+            error = error_message(scanner.finish().0.as_ref(), codes::INTERNAL_ERROR, TOO_LONG, None);
+            message = error.trim_ascii_end();
+        }
         all.push(b',');
     }
-    all.extend_from_slice(message.trim_ascii_end());
+    let needed = all.len() + message.len() + 1;
+    if needed > all.capacity() {
+        all.reserve_exact((2 * needed).min(limit.max(needed)) - all.len());
+    }
+    all.extend_from_slice(message);
 }
+
+/// What is said instead of an answer that makes those of its batch too long.
+const TOO_LONG: &str = "the answers to this batch are too long together; ask in smaller batches, or accept \
+                        text/event-stream, which brings each by itself";
 
 /// Whether a message of our own making answers something, and is no notification.
 fn is_answer(message: &[u8]) -> bool {

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::error::ConfigError;
 use crate::http::endpoint::names;
-use crate::limits::MAX_READ_BYTES;
+use crate::http::endpoint::streams::MIN_WAITING_BYTES;
 use crate::mcp::{Era, Revision};
-use crate::server::{Config, MAX_WATCHED, Principal};
+use crate::server::{Config, MAX_WATCHED, Principal, SHARES};
 
 /// How an endpoint is set up.
 #[derive(Clone, Debug)]
@@ -40,7 +40,8 @@ pub struct EndpointConfig {
     /// After so long a silence on a stream a comment is sent. A request that was not answered for so long is answered by
     /// a stream, where the client takes one.
     pub keep_alive: Duration,
-    /// Exchanges that may be open at once, and requests whose client is away; past that 503.
+    /// Exchanges that may be open at once, and requests whose client is away; past that 503. Beside them the batches of all
+    /// sessions (2025-03-26) may have so many requests open; past that each is answered by an error.
     pub max_exchanges: usize,
     /// Streams that may be open for notices alone (`subscriptions/listen`, GET); past that they are refused.
     pub max_streams: usize,
@@ -122,40 +123,66 @@ impl EndpointConfig {
         within("retry", 0, most, millis(self.retry))
     }
 
-    /// The most bytes that an endpoint ever holds, its allocator's rounding, the catalog and the connections below aside:
-    /// what is being read, what waits to be written, the events that wait, its sessions with what they keep, and its
-    /// tables at their caps. Bytes already handed to the application are the application's.
+    /// The most bytes that an endpoint ever holds, its allocator's rounding, the catalog and the connections below aside, if
+    /// its effects are taken after each call and what waits is told by
+    /// [`set_outbound`](crate::http::Endpoint::set_outbound). Bytes already handed to the application are the application's.
+    ///
+    /// | what | how much |
+    /// |---|---|
+    /// | bodies and heads that are being read, in buffers that double | 2 × `max_body_bytes`, and a message that moves |
+    /// | what waits to be written | 2 × `max_outbound_bytes` |
+    /// | what one call adds to that: the answers to a batch, what a client comes back for, a notice to each stream | 2 × (`max_queued_out_bytes` + a message + `max_replay_bytes`), 10 KiB × (`max_streams` + sessions), and 1 KiB for each element of a batch |
+    /// | events that wait; one body over | 2 × (`max_queued_event_bytes` + a message) + 2 KiB × `max_queued_events` |
+    /// | exchanges, with what was asked on each, and as many requests of batches | 2 KiB × `max_exchanges`, twice where 2025-03-26 is served |
+    /// | sessions: what each keeps on its streams and for a stream to come (64 KiB at least), what it asked its client, and the rest | `max_sessions` × (2 × `max_replay_bytes` + 256 × `max_peer_requests` + 64 KiB) |
+    /// | watched addresses: of sessions, and of requests that stand alone | 4.25 KiB × `max_resource_subscriptions` × 64 (no more than 65,536 addresses), twice |
+    ///
+    /// The settings `max_queued_…`, `max_peer_requests`, `max_resource_subscriptions` and the longest message are those of
+    /// [`server.limits`](crate::limits::Limits).
     #[must_use]
     pub fn worst_case_bytes(&self) -> usize {
-        // A table entry of the endpoint's and one of its session's, with spare room and two ids of the client's.
-        const ENTRY: usize = 4 * 1024;
+        // An open request with what finds it again, an exchange, and two ids of the client's.
+        const ENTRY: usize = 2 * 1024;
         const EVENT: usize = 1024;
-        const SESSION: usize = 8 * 1024;
+        const REFUSAL: usize = 1024;
+        const NOTICE: usize = 10 * 1024;
+        const PEER: usize = 256;
+        const SESSION: usize = 64 * 1024;
+        let sum = |parts: &[usize]| parts.iter().fold(0, |sum: usize, part| sum.saturating_add(*part));
         let limits = &self.server.limits;
         let message = limits.max_message_bytes;
-        // A body that grows is held twice for a moment, and so is what is encoded.
+        let sessions = if self.server.newest(Era::Legacy).is_some() { self.max_sessions } else { 0 };
+        let batches = self.server.serves(Revision::V2025_03_26);
+
         let bodies = self.max_body_bytes.saturating_mul(2).saturating_add(message);
-        let out = self.max_outbound_bytes.saturating_mul(2).saturating_add(message.saturating_mul(2));
+        let out = self.max_outbound_bytes.saturating_mul(2);
+        let turn = sum(&[limits.max_queued_out_bytes, message, self.max_replay_bytes]).saturating_mul(2);
+        let notices = self.max_streams.saturating_add(sessions).saturating_mul(NOTICE);
+        let refusals = if batches { limits.max_queued_events.saturating_mul(REFUSAL) } else { 0 };
         let events = limits
             .max_queued_event_bytes
-            .saturating_add(message.saturating_mul(2))
-            .saturating_add(MAX_READ_BYTES)
-            .saturating_add(limits.max_queued_events.saturating_mul(2 * EVENT));
-        let legacy = self.server.newest(Era::Legacy).is_some();
-        let sessions = if legacy { self.max_sessions } else { 0 };
-        // A batch holds more requests than exchanges.
-        let batches = if self.server.serves(Revision::V2025_03_26) { limits.max_in_flight } else { 0 };
-        let watched = limits.max_resource_subscriptions.saturating_mul(2 * (4096 + 256));
-        let each = (batches + limits.max_peer_requests)
-            .saturating_mul(ENTRY)
-            .saturating_add(self.max_replay_bytes.saturating_mul(2).saturating_add(message))
-            .saturating_add(watched)
-            .saturating_add(SESSION);
-        let shared = watched.saturating_mul(64).min(MAX_WATCHED * 2 * (4096 + 256));
-        let tables = self.max_exchanges.saturating_mul(ENTRY);
-        [bodies, out, events, sessions.saturating_mul(each), shared, tables]
-            .into_iter()
-            .fold(64 * 1024, usize::saturating_add)
+            .saturating_add(message)
+            .saturating_add(limits.max_queued_events.saturating_mul(EVENT))
+            .saturating_mul(2);
+        let requests = self.max_exchanges.saturating_mul(ENTRY * (1 + usize::from(batches)));
+        let waiting = self.max_replay_bytes.max(MIN_WAITING_BYTES);
+        let each =
+            sum(&[self.max_replay_bytes, waiting, limits.max_peer_requests.saturating_mul(PEER), SESSION]);
+        let shares = |many: usize| limits.max_resource_subscriptions.saturating_mul(many).min(MAX_WATCHED);
+        let watched = shares(SHARES).saturating_add(shares(sessions.min(SHARES)));
+        let watched = watched.saturating_mul(4096 + 256);
+        sum(&[
+            bodies,
+            out,
+            turn,
+            notices,
+            refusals,
+            events,
+            requests,
+            sessions.saturating_mul(each),
+            watched,
+            64 * 1024,
+        ])
     }
 }
 

@@ -16,6 +16,9 @@
 //! ([`ApiError::OutboundFull`](crate::error::ApiError::OutboundFull)), and a stream of a session's notices is ended in
 //! good order; `subscriptions/listen` as well.
 //!
+//! The answers to a batch (2025-03-26) are one JSON text where a client takes no stream. It is no longer than one message
+//! may be: past that each answer is an error that says so.
+//!
 //! HTTP with SSE (2024-11-05), the older transport, is not served: that revision is, to whoever asks for it here.
 
 mod act;

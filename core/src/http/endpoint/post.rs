@@ -43,6 +43,7 @@ impl Endpoint {
             }
             self.join(n, session, now);
             let from = Origin::Exchange(ExchangeHandle::numbered(n));
+            self.sessions.make_room(session, self.config.max_exchanges);
             if let Some(served) = self.sessions.get_mut(session) {
                 served.session.handle_message(from, None, principal, Frame::Message(body), now);
             }
@@ -107,6 +108,7 @@ impl Endpoint {
             return self.settle(ALONE);
         }
         self.join(n, session, now);
+        self.sessions.make_room(session, usize::MAX);
         let Some(served) = self.sessions.get_mut(session) else { return };
         let before = served.session.legacy_revision();
         served.session.handle_read(from, None, principal, read, places, now);

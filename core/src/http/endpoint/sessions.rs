@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 
 use crate::http::endpoint::streams::Streams;
 use crate::server::state::{base64, from_base64, hmac, same};
-use crate::server::{Catalog, Config, Principal, Session};
+use crate::server::{Catalog, Config, MAX_WATCHED, Principal, Room, SHARES, Session};
 use crate::time::Instant;
 
 /// A session that `initialize` opened.
@@ -22,6 +22,8 @@ pub(super) struct Served {
     pub(super) exchanges: usize,
     /// When its deadline is looked at.
     pub(super) timer: Option<Instant>,
+    /// What it holds of what all sessions share.
+    taken: Room,
     id: [u8; 32],
 }
 
@@ -49,11 +51,14 @@ pub(super) struct Sessions {
     /// How many each principal has.
     owned: BTreeMap<Principal, usize>,
     last: u64,
+    /// What all of them hold together.
+    taken: Room,
 }
 
 impl Sessions {
     pub(super) const fn new(seed: [u8; 32]) -> Self {
-        Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), owned: BTreeMap::new(), last: 0 }
+        let taken = Room { requests: 0, watched: 0 };
+        Self { seed, open: BTreeMap::new(), ids: BTreeMap::new(), owned: BTreeMap::new(), last: 0, taken }
     }
 
     /// What keys the cursors of listings, in all sessions.
@@ -75,7 +80,8 @@ impl Sessions {
         session.set_catalog(catalog);
         let streams = Streams::default();
         *self.owned.entry(principal.clone()).or_default() += 1;
-        let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, id };
+        let taken = Room::default();
+        let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, taken, id };
         self.open.insert(self.last, served);
         self.ids.insert(begin(&id), self.last);
         self.last
@@ -106,7 +112,38 @@ impl Sessions {
                 self.owned.remove(&served.principal);
             }
         }
+        self.count(served.taken, Room::default());
         Some(served)
+    }
+
+    /// Notes what a session holds now, and has it let go of room that holds nothing.
+    pub(super) fn note(&mut self, session: u64) {
+        let Some(served) = self.open.get_mut(&session) else { return };
+        let now = served.session.taken();
+        let before = core::mem::replace(&mut served.taken, now);
+        if now.requests == 0 {
+            served.session.release();
+        }
+        self.count(before, now);
+    }
+
+    const fn count(&mut self, before: Room, now: Room) {
+        self.taken.requests = self.taken.requests - before.requests + now.requests;
+        self.taken.watched = self.taken.watched - before.watched + now.watched;
+    }
+
+    /// Tells a session how much it may hold. A request is an exchange, of which there are so many at most anyway; only
+    /// those of a batch are more, and then all of them together are `max_requests` at most. Of what is watched all get as
+    /// much as some of them alone may have.
+    pub(super) fn make_room(&mut self, session: u64, max_requests: usize) {
+        let Some(served) = self.open.get_mut(&session) else { return };
+        let each = served.session.config().limits.max_resource_subscriptions;
+        let most = each.saturating_mul(SHARES).min(MAX_WATCHED);
+        let left = |most: usize, all: usize, own: usize| most.saturating_sub(all).saturating_add(own);
+        served.session.set_room(Room {
+            requests: left(max_requests, self.taken.requests, served.taken.requests),
+            watched: left(most, self.taken.watched, served.taken.watched),
+        });
     }
 
     pub(super) fn len(&self) -> usize {

@@ -18,12 +18,15 @@ use crate::time::{Instant, earliest};
 
 /// How long a stream that is over can still be read again.
 const KEPT: Duration = Duration::from_secs(60);
-/// What an event costs beside its message.
-const OVERHEAD: usize = 64;
+/// What an event costs beside its message: a place in each of two queues, which have room for as many again, and the
+/// count of those who share it.
+const OVERHEAD: usize = 128;
 /// Streams past which the oldest is forgotten that is of no use but to be read again.
 const MAX_LOGS: usize = 128;
 /// Notices that wait for a stream to be pushed on.
 const MAX_WAITING: usize = 256;
+/// So many bytes of them may wait, however little is kept.
+pub(super) const MIN_WAITING_BYTES: usize = 64 * 1024;
 
 /// All streams of a session.
 #[derive(Debug, Default)]
@@ -142,6 +145,10 @@ impl Streams {
                 log.first += 1;
                 self.kept -= 1;
                 self.bytes -= message.len() + OVERHEAD;
+                // The places of one stream must not stay when those of the next are made.
+                if log.events.capacity() > 4 * log.events.len() + 16 {
+                    log.events.shrink_to(2 * log.events.len());
+                }
             }
             if log.events.is_empty() && log.over.is_some() && log.carrier.is_none() {
                 self.forget(stream);
@@ -223,10 +230,10 @@ impl Streams {
     /// A notice waits for somebody who reads it. Past the bounds the oldest are dropped.
     pub(super) fn wait(&mut self, message: Bytes) {
         self.waiting.push_back(message);
-        let mut bytes: usize = self.waiting.iter().map(Bytes::len).sum();
-        while self.waiting.len() > MAX_WAITING || bytes > self.max_bytes.max(64 * 1024) {
+        let mut bytes: usize = self.waiting.iter().map(|message| message.len() + OVERHEAD).sum();
+        while self.waiting.len() > MAX_WAITING || bytes > self.max_bytes.max(MIN_WAITING_BYTES) {
             let Some(message) = self.waiting.pop_front() else { break };
-            bytes -= message.len();
+            bytes -= message.len() + OVERHEAD;
         }
     }
 

@@ -141,6 +141,7 @@ impl Endpoint {
                 break;
             }
         }
+        self.sessions.note(session);
         if closed {
             self.bury(session);
         } else {

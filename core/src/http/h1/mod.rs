@@ -24,7 +24,8 @@ use core::time::Duration;
 
 use alloc::boxed::Box;
 
-use crate::limits::{MAX_KEPT_BYTES, MAX_READ_BYTES};
+use crate::limits::MAX_READ_BYTES;
+use crate::outbox::BLOCK;
 
 pub use client::{Client, ClientEvent};
 pub use server::{Server, ServerEvent};
@@ -64,19 +65,21 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The most bytes that one connection holds by itself, its allocator's rounding aside: what is read and not
-    /// understood yet, the fields of one head, the events that wait, and what waits to be written. A body that the
-    /// application hands over whole, or a piece that overshoots, counts besides.
+    /// The most bytes that one connection holds by itself, its allocator's rounding aside. A body that the application
+    /// hands over whole, or a piece that overshoots, counts besides.
+    ///
+    /// | what | how much |
+    /// |---|---|
+    /// | what is read and not understood yet: a head and a read, in a buffer that moves when it grows | 2 × (`max_head_bytes` + 64 KiB) |
+    /// | a head as it is told: its text and its target, and the places of its fields | 2 × `max_head_bytes` + 4 KiB |
+    /// | events that wait: their places, which double and move, or what pieces keep alive; and one read over | 3 × `max_queued_event_bytes` + 256 KiB |
+    /// | what waits to be written, in blocks that double; the block that is written, and one that grows | 2 × `max_queued_out_bytes` + 768 KiB |
     #[must_use]
     pub fn worst_case_bytes(&self) -> usize {
-        // A buffer that grows is there twice for a moment.
         let input = self.max_head_bytes.saturating_add(MAX_READ_BYTES).saturating_mul(2);
-        // A head leaves as a copy; a list of fields that were not full has room for as many again.
         let head = self.max_head_bytes.saturating_mul(2).saturating_add(parse::MAX_FIELDS * 16);
-        // A piece keeps up to twice its length alive; the places of a queue may double and move.
-        let events =
-            self.max_queued_event_bytes.saturating_add(MAX_READ_BYTES.saturating_mul(2)).saturating_mul(3);
-        let out = self.max_queued_out_bytes.saturating_mul(2).saturating_add(MAX_KEPT_BYTES);
+        let events = self.max_queued_event_bytes.saturating_mul(3).saturating_add(4 * MAX_READ_BYTES);
+        let out = self.max_queued_out_bytes.saturating_mul(2).saturating_add(3 * BLOCK);
         [input, head, events, out].into_iter().fold(0, usize::saturating_add)
     }
 }
