@@ -30,8 +30,8 @@ pub(crate) enum Got {
     Bytes { len: usize, full: bool },
     /// Nothing now.
     Nothing,
-    /// Nothing ever again.
-    End,
+    /// Nothing ever again. `broken`: the system says why, and not the peer that this is all.
+    End { broken: bool },
 }
 
 /// What happened during a wait.

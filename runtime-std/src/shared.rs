@@ -312,7 +312,7 @@ impl Shared {
                     }
                 }
                 Got::Nothing => return,
-                Got::End => {
+                Got::End { .. } => {
                     state.end_input(now);
                     self.deliver(state, now);
                 }
@@ -333,7 +333,7 @@ impl Shared {
             match got {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => return,
-                Got::End => {
+                Got::End { .. } => {
                     state.stderr_open = false;
                     return;
                 }

@@ -36,7 +36,7 @@ fn one_wait_finds_all_that_have_news() {
     let mut buffer = Vec::with_capacity(16);
     assert_eq!(pairs[3].0.read(&mut buffer), Got::Bytes { len: 5, full: false });
     assert_eq!(buffer, b"hello");
-    assert_eq!(pairs[7].0.read(&mut buffer), Got::End);
+    assert_eq!(pairs[7].0.read(&mut buffer), Got::End { broken: false });
 }
 
 #[test]
@@ -90,4 +90,27 @@ fn who_is_cut_off_waits_no_longer() {
         }
     });
     assert!(polls.found()[0].readable);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_end_by_a_fault_is_none_of_the_peers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    for broken in [false, true] {
+        let (conn, mut theirs) = pair(&listener);
+        theirs.write_all(b"hello").unwrap();
+        // An end with bytes unread, or no patience for what was written, is a reset.
+        let linger = broken.then_some(Duration::ZERO);
+        rustix::net::sockopt::set_socket_linger(&theirs, linger).unwrap();
+        drop(theirs);
+        let (wake, mut polls) = (Wake::new().unwrap(), Polls::default());
+        let mut got = Got::Nothing;
+        while !matches!(got, Got::End { .. }) {
+            polls.clear();
+            polls.add(1, &conn, Want::READ);
+            assert!(!polls.wait(&wake, Some(LONG)));
+            got = conn.read(&mut Vec::with_capacity(16));
+        }
+        assert_eq!(got, Got::End { broken });
+    }
 }

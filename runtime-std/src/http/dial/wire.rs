@@ -56,7 +56,9 @@ impl Wire {
         }
     }
 
-    /// Appends one read to `buffer`, within its spare room. A fault is an end; see [`is_cut`](Self::is_cut).
+    /// Appends one read to `buffer`, within its spare room. An end that is not the peer's own word is broken:
+    /// by a fault, or under TLS, which has such a word, by an end without it. Then nothing may be taken as whole that only
+    /// the end of the stream bounds.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>) -> Got {
         match &mut self.way {
             Way::Plain(conn) => conn.read(buffer),
@@ -65,8 +67,8 @@ impl Wire {
         }
     }
 
-    /// Whether the end came, but not as the peer's own word (TLS has one): then nothing may be taken as whole that
-    /// only the end of the stream bounds.
+    /// Whether TLS was ended, but not by the peer's own word.
+    #[cfg(test)]
     pub(crate) fn is_cut(&self) -> bool {
         match &self.way {
             Way::Plain(_) => false,

@@ -107,9 +107,9 @@ impl Line {
         match got {
             Got::Bytes { .. } => self.machine.handle_read(now),
             Got::Nothing => {}
-            Got::End => {
+            Got::End { broken } => {
                 self.ended = true;
-                if self.wire.is_cut() {
+                if broken {
                     // What only the end bounds is not whole, then.
                     self.machine.close(now);
                 } else {

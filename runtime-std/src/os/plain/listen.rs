@@ -156,10 +156,10 @@ impl Conn {
         Ok(Self { output, source })
     }
 
-    /// Appends one read to `buffer`, within its spare room. A fault is an end.
+    /// Appends one read to `buffer`, within its spare room. A fault is an end that is broken.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
         match Input::SOCKET.read(&self.source, buffer) {
-            Got::Nothing if self.output.has_failed() => Got::End,
+            Got::Nothing if self.output.has_failed() => Got::End { broken: true },
             got => got,
         }
     }

@@ -35,6 +35,8 @@ struct Ahead {
     from: usize,
     to: usize,
     ended: bool,
+    /// By a fault.
+    broken: bool,
     /// Nobody will take anything any more.
     unwanted: bool,
     /// Counts as ready until the next read, though there may be nothing.
@@ -52,7 +54,11 @@ impl Ahead {
         self.nudged = false;
         let len = most.min(self.to - self.from);
         if len == 0 {
-            return if self.ended && self.from == self.to { Got::End } else { Got::Nothing };
+            return if self.ended && self.from == self.to {
+                Got::End { broken: self.broken }
+            } else {
+                Got::Nothing
+            };
         }
         give(self.buffer.get(self.from..self.from + len).unwrap_or_default());
         self.from += len;
@@ -95,10 +101,10 @@ impl Reading {
     fn read_on(&self, mut from: impl Read) {
         let mut buffer = vec![0; AHEAD];
         loop {
-            let len = match from.read(&mut buffer) {
-                Ok(len) => len,
+            let (len, broken) = match from.read(&mut buffer) {
+                Ok(len) => (len, false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => 0,
+                Err(_) => (0, true),
             };
             let mut ahead = self.lock();
             if len > 0 && !ahead.unwanted {
@@ -111,6 +117,7 @@ impl Reading {
             }
             if len == 0 || ahead.unwanted {
                 ahead.ended = true;
+                ahead.broken = broken;
                 ahead.bells.ring();
                 self.changed.notify_all();
                 return;
@@ -197,5 +204,5 @@ fn append(source: &Source, buffer: &mut Vec<u8>) -> Got {
 /// Takes what is there and drops it. Whether the end was reached.
 pub(crate) fn discard(source: &Source) -> bool {
     while matches!(source.take(usize::MAX, |_| ()), Got::Bytes { full: true, .. }) {}
-    source.take(0, |_| ()) == Got::End
+    matches!(source.take(0, |_| ()), Got::End { .. })
 }

@@ -57,7 +57,7 @@ impl StdioEnds {
     /// Appends one read to `buffer`, within its spare room.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
         match Input::PIPE.read(&self.source, buffer) {
-            Got::Nothing if self.output.has_failed() => Got::End,
+            Got::Nothing if self.output.has_failed() => Got::End { broken: true },
             got => got,
         }
     }

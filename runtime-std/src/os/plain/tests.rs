@@ -92,7 +92,7 @@ fn what_was_read_comes_before_the_end() {
     assert!(wait(&wake, &source, LONG).input);
     assert_eq!(read_stderr(&source, &mut buffer), Got::Bytes { len: 10, full: false });
     assert!(wait(&wake, &source, LONG).input);
-    assert_eq!(read_stderr(&source, &mut buffer), Got::End);
+    assert_eq!(read_stderr(&source, &mut buffer), Got::End { broken: false });
     assert!(discard(&source));
     assert_eq!(buffer, b"last words");
 }

@@ -125,7 +125,7 @@ impl Conn {
         Ok(Self::new(stream.into(), false)?)
     }
 
-    /// Appends one read to `buffer`, within its spare room. A fault is an end.
+    /// Appends one read to `buffer`, within its spare room. A fault is an end that is broken.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
         Input::SOCKET.read(&self.fd, buffer)
     }

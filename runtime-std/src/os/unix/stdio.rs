@@ -194,7 +194,7 @@ impl StdioEnds {
     /// Appends one read to `buffer`, within its spare room. After a [`wait`](Self::wait) that found it readable,
     /// or this has to ask first. It may block only where others take from the same input.
     pub(crate) fn read(&self, buffer: &mut Vec<u8>) -> Got {
-        let Some(fd) = &self.input else { return Got::End };
+        let Some(fd) = &self.input else { return Got::End { broken: false } };
         if !self.readable.swap(false, Ordering::Relaxed) && !is_ready(fd, PollFlags::IN) {
             return Got::Nothing;
         }

@@ -93,10 +93,10 @@ fn receive(fd: &Source, room: impl Buffer<u8>) -> Result<usize, Errno> {
 
 fn judge(got: Result<usize, Errno>, most: usize) -> Got {
     match got {
-        Ok(0) => Got::End,
+        Ok(0) => Got::End { broken: false },
         Ok(len) => Got::Bytes { len, full: len >= most },
         Err(Errno::AGAIN | Errno::INTR) => Got::Nothing,
-        Err(_) => Got::End,
+        Err(_) => Got::End { broken: true },
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn discard(fd: &Source) -> bool {
         match judge(read_into(fd, &mut room), room.len()) {
             Got::Bytes { full: true, .. } => {}
             Got::Bytes { .. } | Got::Nothing => return false,
-            Got::End => return true,
+            Got::End { .. } => return true,
         }
     }
 }

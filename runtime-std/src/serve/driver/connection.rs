@@ -112,7 +112,7 @@ impl Connection {
                     }
                 }
                 Got::Nothing => return,
-                Got::End => self.input_ended(key, now),
+                Got::End { .. } => self.input_ended(key, now),
             }
         }
     }

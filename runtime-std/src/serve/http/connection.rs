@@ -77,7 +77,7 @@ impl Connection {
                 full
             }
             Got::Nothing => false,
-            Got::End => {
+            Got::End { .. } => {
                 self.input_open = false;
                 self.machine.handle_eof(now);
                 false

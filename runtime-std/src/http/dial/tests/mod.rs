@@ -65,7 +65,7 @@ fn exchange(wire: &mut Wire, mut out: &[u8], room: usize, enough: usize) -> Vec<
             Got::Bytes { full, .. } if full || wire.holds_input() => continue,
             Got::Bytes { len, .. } => assert_eq!(len, buffer.len()),
             Got::Nothing => assert!(!wire.holds_input(), "it holds what it does not give"),
-            Got::End => ended = true,
+            Got::End { .. } => ended = true,
         }
         if !ended && read.len() < enough {
             poller.set(1, wire.conn(), wire.wants(Want { read: true, write: !out.is_empty() })).unwrap();

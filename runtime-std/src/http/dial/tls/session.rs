@@ -64,7 +64,7 @@ impl Session {
             }
         }
         match len {
-            0 if self.end.is_some() => Got::End,
+            0 if self.end.is_some() => Got::End { broken: self.is_cut() },
             0 => Got::Nothing,
             // The read that ends with nothing to be had was made already.
             len => Got::Bytes { len, full: self.holds_input() },
@@ -100,7 +100,7 @@ impl Session {
                     self.raw = Vec::new();
                     return false;
                 }
-                Got::End => {
+                Got::End { .. } => {
                     self.raw = Vec::new();
                     self.end = Some(End::Cut);
                     return false;

@@ -79,7 +79,7 @@ fn one_is_active_among_many() {
     // An end is told of until nobody wants to know.
     drop(pairs[5].1.shutdown(std::net::Shutdown::Write));
     assert_eq!(told(&poller), active(5));
-    assert_eq!(pairs[5].0.read(&mut buffer), Got::End);
+    assert_eq!(pairs[5].0.read(&mut buffer), Got::End { broken: false });
     assert_eq!(told(&poller), active(5));
     poller.set(5, &pairs[5].0, Want { read: false, write: true }).unwrap();
     assert_eq!(told(&poller), [PollEvent { key: 5, readable: false, writable: true }]);
@@ -206,7 +206,7 @@ fn in_a_child_that_takes_its_own() {
     assert_eq!(ends.read(&mut buffer), Got::Bytes { len: 4, full: false });
     assert_eq!(buffer, b"one\ntwo\n");
     while !ends.wait(&wake, Want::READ, Some(LONG)).readable {}
-    assert_eq!(ends.read(&mut buffer), Got::End);
+    assert_eq!(ends.read(&mut buffer), Got::End { broken: false });
     assert_eq!(ends.write(&[b'x'; 2 * BOUND]).unwrap(), BOUND);
     ends.leave();
     assert!(ends.write(b"late").is_err());

@@ -73,7 +73,7 @@ fn a_connection_never_blocks_and_no_child_gets_it() {
     }
     assert_eq!(buffer, b"late");
     drop(theirs);
-    while read(&conn) != Got::End {
+    while !matches!(read(&conn), Got::End { .. }) {
         assert!(started.elapsed() < LONG);
         std::thread::yield_now();
     }
@@ -129,7 +129,7 @@ fn a_caller_that_is_gone_is_no_fault() {
         match got {
             Got::Bytes { len, .. } => break assert_eq!(len, 1),
             // Some systems hand it over all the same.
-            other => assert_eq!(other, Got::End),
+            other => assert!(matches!(other, Got::End { .. }), "{other:?}"),
         }
     }
 }

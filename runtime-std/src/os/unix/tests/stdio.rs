@@ -160,7 +160,7 @@ fn a_pipe_is_read_and_grows_only_for_one_who_fills_it() {
         assert_eq!(read(&ends, &mut buffer), Got::Bytes { len: 34464, full: false });
     }
     drop(theirs);
-    assert_eq!(read(&ends, &mut buffer), Got::End);
+    assert_eq!(read(&ends, &mut buffer), Got::End { broken: false });
     assert!(blocks(kept));
 }
 
@@ -180,7 +180,7 @@ fn a_socket_may_be_both_at_once() {
     theirs.read_exact(&mut pong).unwrap();
     assert_eq!((&buffer[..], &pong), (&b"ping"[..], b"pong"));
     drop(theirs);
-    assert_eq!(read(&ends, &mut buffer), Got::End);
+    assert_eq!(read(&ends, &mut buffer), Got::End { broken: false });
     assert_eq!(ends.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
     assert!(blocks(kept));
 }
@@ -210,7 +210,7 @@ fn files_are_always_ready() {
     let mut buffer = Vec::with_capacity(100_000);
     assert_eq!(read(&ends, &mut buffer), Got::Bytes { len: 65536, full: true });
     assert_eq!(read(&ends, &mut buffer), Got::Bytes { len: 4464, full: false });
-    assert_eq!(read(&ends, &mut buffer), Got::End);
+    assert_eq!(read(&ends, &mut buffer), Got::End { broken: false });
     assert_eq!(ends.write(&[b'y'; 1 << 20]).unwrap(), 1 << 20);
     assert_eq!(ends.write(b"z").unwrap(), 1);
     assert_eq!(std::fs::metadata(&output.0).unwrap().len(), (1 << 20) + 1);
@@ -219,12 +219,12 @@ fn files_are_always_ready() {
 #[test]
 fn nothing_to_read_and_nowhere_to_write() {
     let null = ends(nothing(), nothing());
-    assert_eq!(read(&null, &mut Vec::with_capacity(10)), Got::End);
+    assert_eq!(read(&null, &mut Vec::with_capacity(10)), Got::End { broken: false });
     assert_eq!(null.write(&[0; 10_000]).unwrap(), 10_000);
     let closed = StdioEnds::new(None, None).unwrap();
     let both = closed.wait(&Wake::new().unwrap(), Want { read: true, write: true }, None);
     assert_eq!(both, StdioReady { wake: false, readable: true, writable: true });
-    assert_eq!(closed.read(&mut Vec::with_capacity(10)), Got::End);
+    assert_eq!(closed.read(&mut Vec::with_capacity(10)), Got::End { broken: false });
     assert_eq!(closed.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
@@ -367,7 +367,7 @@ fn in_a_child_that_takes_its_own() {
     ends.leave();
     println!("after that");
     let ends = StdioEnds::take().unwrap();
-    assert_eq!(read(&ends, &mut Vec::with_capacity(8)), Got::End);
+    assert_eq!(read(&ends, &mut Vec::with_capacity(8)), Got::End { broken: false });
 }
 
 #[test]
