@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sanswire::client::{Config, Event, Outcome, Verdict};
-use sanswire::error::CloseReason;
+use sanswire::error::{CloseReason, Violation};
 use sanswire::http::Url;
 use sanswire::http::client::{End, Target};
 use sanswire::mcp::Method;
@@ -63,7 +63,41 @@ fn b_75_a_second_404_is_an_error() {
     rig.handshake("2025-11-25", Some("new"));
     let again = rig.take();
     rig.answer(&again, 404, &[], b"");
-    assert_eq!(rig.outcome(list), Some(Outcome::SessionGone { maybe_ran: true }));
+    assert_eq!(rig.outcome(list), Some(Outcome::SessionGone { maybe_ran: false }));
+    assert_eq!(rig.closed(), Some(&CloseReason::SessionGone));
+    rig.quiet();
+}
+
+#[test]
+fn a_404_to_the_end_of_the_handshake_leaves_it_to_the_first_request() {
+    // P-214
+    let ready = || {
+        let mut rig = Rig::remembering(Verdict::Legacy);
+        let initialize = rig.take();
+        let result = json!({"jsonrpc": "2.0", "id": 1, "result": initialize_result("2025-11-25")});
+        rig.answer(&initialize, 200, &[JSON, ("Mcp-Session-Id", "s")], result.to_string().as_bytes());
+        let initialized = rig.take();
+        rig.answer(&initialized, 404, &[], b"");
+        let method = Some(Method::Initialized);
+        assert_eq!(rig.violations(), [&Violation::NotTaken { method, status: 404 }]);
+        let get = rig.take();
+        rig.answer(&get, 404, &[], b"");
+        let list = rig.request(Method::ToolsList, json!({}));
+        let sent = rig.take();
+        assert_eq!(sent.field("mcp-session-id"), Some("s"));
+        (rig, list, sent)
+    };
+    let (mut rig, list, sent) = ready();
+    rig.reply(&sent, json!({"tools": []}));
+    rig.result(list);
+    assert_eq!(renewed(&rig), 0);
+    // It knows none: once anew, and that is all.
+    let (mut rig, list, sent) = ready();
+    rig.answer(&sent, 404, &[], b"");
+    rig.handshake("2025-11-25", Some("new"));
+    let again = rig.take();
+    rig.answer(&again, 404, &[], b"");
+    assert_eq!(rig.outcome(list), Some(Outcome::SessionGone { maybe_ran: false }));
     assert_eq!(rig.closed(), Some(&CloseReason::SessionGone));
     rig.quiet();
 }

@@ -177,8 +177,15 @@ impl Client {
     /// A request came back with 404 though it named the session of that number.
     pub(super) fn session_lost(&mut self, handle: ExchangeHandle, session: u32, now: Instant) {
         let current = session == self.legacy.generation;
+        if self.legacy.gate == Gate::Initialized(handle) {
+            // Some know only what has an answer: the first request decides.
+            return self.call_ended(handle, ExchangeEnd::SessionGone, now);
+        }
         if current && (self.legacy.gate != Gate::Open || self.hopeless()) {
-            // A new session that is forgotten before it answered anything is none.
+            // A new session that is forgotten before it answered anything is none. What found that did not run.
+            if handle.request_id().is_some() {
+                self.call_ended(handle, ExchangeEnd::SessionGone, now);
+            }
             self.session.handle_closed(CloseReason::SessionGone, now);
             return;
         }
