@@ -20,6 +20,7 @@ mod host_fleet;
 mod host_opening;
 mod host_reconnect;
 mod host_refresh;
+mod http_cases;
 mod http_chaos;
 mod http_client;
 mod http_endpoint;

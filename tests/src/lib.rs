@@ -19,6 +19,7 @@ pub mod exchange_link;
 pub mod fixture;
 pub mod fleet;
 pub mod host_chaos;
+pub mod http_cases;
 pub mod http_link;
 pub mod http_rig;
 pub mod line_link;

@@ -1,0 +1,82 @@
+//! The served half over sockets: `sanswire-std`, and a client that is bytes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sanswire_std::{HttpOptions, Server};
+use sanswire_tests::http_cases::{Asked, requests};
+
+use super::server_machines::{Answer, afterwards};
+use super::{some_splits, write_pieces};
+
+/// Replays the rows of a case, each whole, byte by byte, and in some pieces.
+pub(super) fn replay(case: &str) {
+    for row in requests().iter().filter(|row| row.case == case) {
+        let serving = Serving::start(row);
+        some_splits(&row.bytes, |pieces| {
+            let mut wire = Wire { stream: TcpStream::connect(serving.address).unwrap(), unread: Vec::new() };
+            wire.stream.set_nodelay(true).unwrap();
+            wire.stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            let lens: Vec<_> = pieces.iter().map(|piece| piece.len()).collect();
+            assert!(write_pieces(&mut wire.stream, &row.bytes, &lens));
+            let way = format!("{case}, {}, {} pieces, first {} bytes", row.what, lens.len(), lens[0]);
+            wire.answer().unwrap().check(row, &way);
+            // The other end of an end may be there already.
+            let _ = wire.stream.write_all(&afterwards());
+            let then = wire.answer().map(|then| then.status);
+            assert_eq!(then, row.goes_on().then_some(200), "{way}: what comes next");
+        });
+    }
+}
+
+struct Wire {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Wire {
+    /// The next answer; none at the end.
+    fn answer(&mut self) -> Option<Answer> {
+        loop {
+            if let Some((answer, len)) = Answer::read(&self.unread) {
+                self.unread.drain(..len);
+                return Some(answer);
+            }
+            let mut block = [0; 4096];
+            match self.stream.read(&mut block).unwrap() {
+                0 => return None,
+                len => self.unread.extend_from_slice(&block[..len]),
+            }
+        }
+    }
+}
+
+/// A server at an address.
+struct Serving {
+    server: Server,
+    address: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    fn start(row: &Asked) -> Self {
+        let server = Server::builder("replay", "0").build().unwrap();
+        let options = row.hosts.iter().fold(HttpOptions::default(), |options, host| options.host(host));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serves = server.clone();
+        let thread = std::thread::spawn(move || serves.serve_http(listener, options).unwrap());
+        Self { server, address, thread: Some(thread) }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.server.stopper().stop_now();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
