@@ -325,9 +325,9 @@ pub enum CloseReason {
     /// Neither streamable HTTP nor, as it was refused, the transport of 2024-11-05 will do (HTTP links only).
     NoTransport {
         /// What came of streamable HTTP.
-        streamable: Box<CloseReason>,
+        streamable: Box<Self>,
         /// What came of HTTP with SSE.
-        sse: Box<CloseReason>,
+        sse: Box<Self>,
     },
 }
 

@@ -13,6 +13,9 @@ use sanswire::mcp::Method;
 use sanswire_tests::http_rig::{JSON, Rig, SSE};
 use serde_json::json;
 
+/// What came of an answer: fields, and some of the content.
+type Begun<'a> = (&'a [(&'a str, &'a str)], &'a [u8]);
+
 const FAULTS: [Fault; 7] = [
     Fault::HeadTooLong,
     Fault::TooManyFields,
@@ -41,8 +44,7 @@ fn ends(mut rig: Rig, begun: &[(&str, &str)], content: &[u8], fault: Fault) -> O
 
 #[test]
 fn a_fault_of_http_is_told_as_that_fault() {
-    let begun: [(&[(&str, &str)], &[u8]); 3] =
-        [(&[], b""), (&[JSON], br#"{"jsonrpc":"#), (&[SSE], b"data: {\"json")];
+    let begun: [Begun<'_>; 3] = [(&[], b""), (&[JSON], br#"{"jsonrpc":"#), (&[SSE], b"data: {\"json")];
     for fault in FAULTS {
         for (fields, content) in begun {
             for rig in [Rig::modern(), Rig::legacy("2025-11-25", Some("a"))] {

@@ -109,6 +109,14 @@ fn held_by(reason: &CloseReason) -> usize {
         }
         CloseReason::Challenged(challenge) => challenge.heap_bytes(),
         CloseReason::NoTransport { streamable, sse } => held_by(streamable) + held_by(sse),
-        _ => 0,
+        CloseReason::Local
+        | CloseReason::Eof
+        | CloseReason::DiedOnProbe
+        | CloseReason::ConnectTimeout { .. }
+        | CloseReason::Incompatible { .. }
+        | CloseReason::Protocol(_)
+        | CloseReason::SessionGone
+        | CloseReason::HttpRefused(_)
+        | CloseReason::Unreachable => 0,
     }
 }

@@ -230,9 +230,10 @@ impl Session {
                 && let Owner::Application(request) = open.owner
             {
                 let maybe_ran = open.sent;
-                let outcome = match reason {
-                    CloseReason::SessionGone => Outcome::SessionGone { maybe_ran },
-                    _ => Outcome::Lost { maybe_ran },
+                let outcome = if reason == CloseReason::SessionGone {
+                    Outcome::SessionGone { maybe_ran }
+                } else {
+                    Outcome::Lost { maybe_ran }
                 };
                 self.events.push(Event::Finished { request, outcome });
             }

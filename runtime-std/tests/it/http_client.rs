@@ -288,7 +288,8 @@ fn a_fault_of_http_is_named() {
     let both = format!("{head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n");
     let chunk = format!("{head}Transfer-Encoding: chunked\r\n\r\nsecret\r\n");
     let stream = chunk.replace("application/json", "text/event-stream");
-    let table: [(&str, fn(Fault) -> bool); 8] = [
+    type Is = fn(Fault) -> bool;
+    let table: [(&str, Is); 8] = [
         ("HTTP/2.0 200 OK\r\n\r\n", |fault| matches!(fault, Fault::Version | Fault::Head(_))),
         ("SSH-2.0-secret\r\n\r\n", |fault| matches!(fault, Fault::Version | Fault::Head(_))),
         ("HTTP/1.1 200 OK\r\nsecret : y\r\n\r\n", |fault| matches!(fault, Fault::Head(_))),

@@ -280,10 +280,12 @@ impl Client {
             (Role::Tools(handle), _) => self.refetch_failed(handle, now),
             (Role::Push, _) => self.push_ended(false, now),
             (Role::Old, _) => {
-                let reason = match broken {
-                    ExchangeEnd::Unreachable => CloseReason::Unreachable,
-                    ExchangeEnd::Faulty(fault) => CloseReason::Protocol(Violation::Http(fault)),
-                    _ => CloseReason::Eof,
+                let reason = if let ExchangeEnd::Faulty(fault) = broken {
+                    CloseReason::Protocol(Violation::Http(fault))
+                } else if broken == ExchangeEnd::Unreachable {
+                    CloseReason::Unreachable
+                } else {
+                    CloseReason::Eof
                 };
                 self.old_over(reason, now);
             }
