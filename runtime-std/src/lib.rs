@@ -73,8 +73,9 @@ pub use options::ConnectOptions;
 pub use pending::{Cork, Pending};
 pub use serve::{
     Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
-    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Resource, ResourceUri,
-    Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock, bind_loopback,
+    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Refusals, Resource,
+    ResourceUri, Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
+    bind_loopback,
 };
 pub use shutdown::close_all;
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Event, Outcome, Verdict};
+use sanswire::client::{Config, Event, Outcome, Start, Verdict};
 use sanswire::error::CloseReason;
-use sanswire::http::client::End;
+use sanswire::http::Url;
+use sanswire::http::client::{End, Target};
 use sanswire::mcp::Method;
-use sanswire_tests::http_rig::{Rig, SSE, Sent};
+use sanswire_tests::http_rig::{Rig, SSE, Sent, URL};
 use serde_json::json;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -64,6 +65,73 @@ fn what_is_pushed_is_told_and_its_stream_goes_on_where_it_was() {
     rig.wait(SECOND);
     let again = rig.take();
     assert_eq!((again.head.verb.as_str(), again.field("last-event-id")), ("GET", Some("7")));
+}
+
+#[test]
+fn a_server_that_asks_for_no_pause_is_not_asked_without_end() {
+    /// When the stream was asked for again, from one end to the next, in so much time.
+    fn pauses(rig: &mut Rig, says: impl Fn(usize) -> String, time: Duration) -> Vec<u64> {
+        let end = rig.now.saturating_add(time);
+        let (mut all, mut since) = (Vec::new(), rig.now);
+        while rig.now < end {
+            // Whatever is due at an instant is done within it.
+            rig.wait(Duration::ZERO);
+            if rig.is_quiet() {
+                rig.wait(Duration::from_millis(10));
+                continue;
+            }
+            let get = rig.take();
+            assert_eq!(get.head.verb.as_str(), "GET");
+            all.push((rig.now.as_micros() - since.as_micros()) / 1000);
+            rig.answer(&get, 200, &[SSE], says(all.len()).as_bytes());
+            since = rig.now;
+        }
+        all
+    }
+    let notice = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let nothing = |_| "retry: 0\n\n".to_owned();
+    let places = |n| format!("id: {n}\nretry: 0\ndata:\n\n");
+    let news = |n| format!("id: {n}\nretry: 0\ndata: {notice}\n\n");
+    let opened = || {
+        let mut rig = Rig::remembering(Verdict::Legacy);
+        rig.handshake("2025-11-25", Some("s"));
+        let get = rig.take();
+        rig.answer(&get, 200, &[SSE], b"id: 0\nretry: 0\ndata:\n\n");
+        rig
+    };
+    for says in [&nothing as &dyn Fn(usize) -> String, &places] {
+        let asked = pauses(&mut opened(), says, SECOND * 600);
+        assert!(asked.len() < 25 && asked.iter().all(|pause| *pause >= 100), "{asked:?}");
+        assert!(asked.is_sorted() && asked.last().is_some_and(|last| *last <= 60_010), "{asked:?}");
+    }
+    // Where each brings a message, it is the shortest pause.
+    let asked = pauses(&mut opened(), news, SECOND * 10);
+    assert!(
+        (90..=110).contains(&asked.len()) && asked[1..].iter().all(|pause| (100..=110).contains(pause)),
+        "{asked:?}"
+    );
+    // The answer to a call, too.
+    let mut rig = Rig::legacy("2025-11-25", Some("s"));
+    let call = rig.call("x", json!({}));
+    let sent = rig.take();
+    rig.answer(&sent, 200, &[SSE], places(0).as_bytes());
+    let asked = pauses(&mut rig, places, SECOND * 29);
+    assert!((5..12).contains(&asked.len()) && asked[0] >= 100 && asked.is_sorted(), "{asked:?}");
+    assert_eq!(rig.outcome(call), None);
+    // Within bounds of one's own.
+    let mut target = Target::new(Url::parse(URL).unwrap());
+    (target.min_retry, target.max_retry) = (SECOND * 3, SECOND * 5);
+    let mut config = Config::new("rig", "1");
+    config.start = Start::Remembered(Verdict::Legacy);
+    let mut rig = Rig::new(config, target);
+    rig.handshake("2025-11-25", Some("s"));
+    let get = rig.take();
+    rig.answer(&get, 200, &[SSE], b"retry: 0\n\n");
+    let asked = pauses(&mut rig, nothing, SECOND * 30);
+    assert!(
+        (3000..=3010).contains(&asked[0]) && asked[1..].iter().all(|pause| (5000..=5010).contains(pause)),
+        "{asked:?}"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use application::Application;
 pub use ask::WallClock;
 pub use builder::Builder;
 pub use call::Call;
-pub use http::{HttpOptions, bind_loopback};
+pub use http::{HttpOptions, Refusals, bind_loopback};
 pub use options::ServerOptions;
 pub use records::RecordStats;
 pub use sanswire::server::kit::{

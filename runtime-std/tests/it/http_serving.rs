@@ -5,10 +5,11 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
-use sanswire_std::{Call, HttpOptions, Server, Tool, bind_loopback};
+use sanswire_std::{Call, HttpOptions, Refusals, Server, Tool, bind_loopback};
 
 use crate::common::{LONG, raw, trials};
 use crate::http_peer::{Site, call, listen, modern, post, said};
+use crate::served::server;
 
 trials!(
     h_191_a_call_is_answered_by_one_object,
@@ -29,6 +30,7 @@ trials!(
     a_handler_that_panics_is_answered,
     h_193_who_has_no_token_is_sent_away_before_the_body,
     a_page_of_elsewhere_is_sent_away,
+    what_a_setting_refuses_is_told,
 );
 
 const MINUTE: &str = r#"{"ms":60000}"#;
@@ -396,5 +398,36 @@ fn a_page_of_elsewhere_is_sent_away() {
     let mut wire = site.connect();
     wire.send(&call(1, "echo", r#"{"text":"in"}"#).replace("Host: localhost", "Host: example.org"));
     assert_eq!(wire.answer().status / 100, 4);
+    site.stop();
+}
+
+fn what_a_setting_refuses_is_told() {
+    let refusals = Refusals::new();
+    let mut options = HttpOptions::default();
+    options.refusals = Some(refusals.clone());
+    let site = Site::with(server(&[]), options);
+    assert_eq!((refusals.next(Duration::ZERO), refusals.total()), (None, 0));
+    let ask = |fields: &str| {
+        let mut wire = site.connect();
+        wire.send(&call(1, "echo", r#"{"text":"in"}"#).replace("Host: localhost", fields));
+        wire.answer().status
+    };
+    // Who waits for it is woken.
+    let told = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| refusals.next(LONG));
+        assert_eq!(ask("Host: localhost\r\nOrigin: https://user:secret@one.example"), 403);
+        waits.join().unwrap().unwrap()
+    });
+    assert_eq!((told.setting, &*told.value, told.count), ("origins", "one.example", 1));
+    for n in 0..500 {
+        assert_eq!(ask(&format!("Host: localhost\r\nOrigin: https://{n}.example")), 403);
+    }
+    assert_eq!(ask("Host: two.example\r\nAuthorization: Bearer secret"), 403);
+    assert_eq!(ask("Host: localhost"), 200);
+    // One report for each setting, however many were refused.
+    let told: Vec<_> = std::iter::from_fn(|| refusals.next(Duration::ZERO)).collect();
+    let all: Vec<_> = told.iter().map(|one| (one.setting, &*one.value, one.count)).collect();
+    assert_eq!(all, [("origins", "https://0.example", 500), ("hosts", "two.example", 1)]);
+    assert_eq!(refusals.total(), 502);
     site.stop();
 }

@@ -221,7 +221,7 @@ impl Client {
             (SseItem::Event { name, .. }, _) if name.as_deref().is_some_and(|name| name != "message") => {}
             (SseItem::Event { data, .. }, Role::Call(handle) | Role::Resume(handle)) => {
                 if let Some(call) = self.calls.get_mut(handle) {
-                    call.cursor.failures = 0;
+                    call.cursor.brought();
                 }
                 self.deliver(handle, data, false, now);
             }

@@ -73,19 +73,19 @@ impl Client {
 
     /// The stream ended, or did not come about. For good, or to be opened again after a pause.
     pub(super) fn push_ended(&mut self, for_good: bool, now: Instant) {
-        let most = self.target.max_retry;
+        let bounds = (self.target.min_retry, self.target.max_retry);
         let push = &mut self.legacy.push;
         push.wire = None;
         push.refused |= for_good;
         if !push.refused {
-            push.at = Some(push.cursor.next_at(now, most));
+            push.at = Some(push.cursor.next_at(now, bounds));
             push.cursor.failures = push.cursor.failures.saturating_add(1);
         }
         self.listens();
     }
 
     pub(super) fn pushed(&mut self, data: Frame, now: Instant) {
-        self.legacy.push.cursor.failures = 0;
+        self.legacy.push.cursor.brought();
         self.session.handle_message(Origin::Push, data, now);
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Cursor {
     retry: Option<Duration>,
     /// Attempts in a row that brought nothing.
     pub(super) failures: u32,
+    /// Attempts in a row that brought no message. A place to go on from is something, but no reason to hurry.
+    barren: u32,
 }
 
 impl Cursor {
@@ -44,11 +46,18 @@ impl Cursor {
         self.retry = Some(Duration::from_millis(millis).min(most));
     }
 
-    /// When to try again: after what the server asked for, and longer each time that nothing came of it.
-    pub(super) fn next_at(&self, now: Instant, most: Duration) -> Instant {
+    /// A message came.
+    pub(super) const fn brought(&mut self) {
+        (self.failures, self.barren) = (0, 0);
+    }
+
+    /// When to try again: after what the server asked for, within bounds, and longer each time that nothing came of it.
+    pub(super) fn next_at(&mut self, now: Instant, (least, most): (Duration, Duration)) -> Instant {
         let pause = self.retry.unwrap_or(PAUSE);
         let longer = PAUSE.saturating_mul(1 << self.failures.min(16)).saturating_sub(PAUSE);
-        now.saturating_add(pause.max(longer).min(most))
+        let growing = least.saturating_mul(1 << self.barren.min(16));
+        self.barren = self.barren.saturating_add(1);
+        now.saturating_add(pause.max(longer).max(growing).min(most).max(least))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -65,7 +74,7 @@ impl Client {
         answered: bool,
         now: Instant,
     ) {
-        let most = self.target.max_retry;
+        let bounds = (self.target.min_retry, self.target.max_retry);
         let resumable =
             |revision: Revision| revision.era() == Era::Legacy && revision != Revision::V2024_11_05;
         let may = self.legacy.revision.is_some_and(resumable) && self.session.awaits(handle);
@@ -77,7 +86,7 @@ impl Client {
                 if enough {
                     return None;
                 }
-                let at = call.cursor.next_at(now, most);
+                let at = call.cursor.next_at(now, bounds);
                 call.cursor.failures += 1;
                 call.place = Place::Waits;
                 Some(at)

@@ -18,6 +18,9 @@ pub struct Target {
     pub max_redirects: u8,
     /// The longest pause before a stream that ended is opened again, whatever the server asks for (`retry`).
     pub max_retry: Duration,
+    /// The shortest one, whatever the server asks for; it counts where the two cross. It doubles each time that the stream
+    /// was opened again and brought no message.
+    pub min_retry: Duration,
 }
 
 /// Which HTTP transport a server speaks.
@@ -64,6 +67,7 @@ impl Target {
             kind: Kind::Auto,
             max_redirects: 5,
             max_retry: Duration::from_secs(60),
+            min_retry: Duration::from_millis(100),
         }
     }
 

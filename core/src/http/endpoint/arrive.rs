@@ -73,6 +73,8 @@ impl Endpoint {
         if let Some(setting) = refused.setting {
             let value = head.fields.get(if setting == "hosts" { "Host" } else { "Origin" });
             let value = value.or((setting == "hosts").then_some(head.target.as_bytes())).unwrap_or_default();
+            // A user in front of a host is nobody's business.
+            let value = value.rsplit(|byte| *byte == b'@').next().unwrap_or_default();
             let shown = value.iter().take(256).filter(|byte| matches!(byte, 0x20..=0x7e));
             self.note_refused(setting, shown.map(|byte| char::from(*byte)).collect());
         }

@@ -9,6 +9,7 @@
 mod alarms;
 mod connection;
 mod options;
+mod refusals;
 mod requests;
 mod site;
 
@@ -18,6 +19,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use sanswire_system::clock::Clock;
 
 pub use options::HttpOptions;
+pub use refusals::Refusals;
 
 use crate::os::Listener;
 use crate::serve::driver::Driver;

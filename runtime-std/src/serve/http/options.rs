@@ -6,6 +6,8 @@ use sanswire::http::endpoint::{EndpointConfig, Names, ReplyShape, Token};
 use sanswire::http::h1;
 use sanswire::server::{Config, Principal};
 
+use crate::serve::http::Refusals;
+
 /// As many as an endpoint takes.
 const MAX_EXCHANGES: usize = 1 << 24;
 
@@ -40,6 +42,8 @@ pub struct HttpOptions {
     pub max_streams: usize,
     /// Bytes that a legacy session keeps for a client that comes back for them.
     pub max_replay_bytes: usize,
+    /// Where what `hosts` and `origins` refuse is told. Nowhere, by default.
+    pub refusals: Option<Refusals>,
 }
 
 impl Default for HttpOptions {
@@ -58,6 +62,7 @@ impl Default for HttpOptions {
             replies: config.replies,
             max_streams: config.max_streams,
             max_replay_bytes: config.max_replay_bytes,
+            refusals: None,
         }
     }
 }

@@ -19,10 +19,10 @@ use sanswire_system::os::random;
 use crate::serve::call::{Cancel, Job, Origin};
 use crate::serve::driver::hub::Hub;
 use crate::serve::driver::places::{Key, Places};
-use crate::serve::http::HttpOptions;
 use crate::serve::http::alarms::Alarms;
 use crate::serve::http::connection::Connection;
 use crate::serve::http::requests::{Asked, Requests};
+use crate::serve::http::{HttpOptions, Refusals};
 use crate::serve::server::{Inner, ServeError};
 
 /// So many low bits of an exchange's handle are the place of its connection.
@@ -42,6 +42,7 @@ pub(super) struct Site {
     /// Which connections may have rested for long. They are looked at when one of them is needed.
     rests: Alarms,
     yields_after: Duration,
+    refusals: Option<Refusals>,
     drain: Duration,
     close_flush: Duration,
     /// Set once it is to end: by then at the latest all connections are over.
@@ -58,7 +59,7 @@ impl Site {
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
         let seed = random().map_err(ServeError::System)?;
         let mut limits = options.connection.clone();
-        let yields_after = options.yields_after;
+        let (yields_after, refusals) = (options.yields_after, options.refusals.clone());
         let server_limits = &server.config().limits;
         let config = options.endpoint(server.config().clone(), server.serving.max_connections());
         limits.max_queued_out_bytes = limits.max_queued_out_bytes.max(config.max_outbound_bytes);
@@ -74,6 +75,7 @@ impl Site {
             alarms: Alarms::default(),
             rests: Alarms::default(),
             yields_after,
+            refusals,
             drain: server_limits.drain,
             close_flush: server_limits.close_flush,
             end: None,
@@ -152,6 +154,11 @@ impl Site {
         }
         for (waiter, outcome) in answered {
             drop(waiter.send(outcome));
+        }
+        if let Some(refusals) = &self.refusals {
+            while let Some(refusal) = self.endpoint.poll_refusal() {
+                refusals.add(refusal);
+            }
         }
     }
 
