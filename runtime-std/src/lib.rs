@@ -73,9 +73,8 @@ pub use options::ConnectOptions;
 pub use pending::{Cork, Pending};
 pub use serve::{
     Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
-    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, RecordStats, Refusals, Resource,
-    ResourceUri, Schema, ServeError, Server, ServerOptions, Stopper, Tool, ToolError, WallClock,
-    bind_loopback,
+    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, Refusals, Resource, ResourceUri, Schema,
+    ServeError, Server, ServerOptions, Stopper, Tool, ToolError, bind_loopback,
 };
 pub use shutdown::close_all;
 
@@ -83,6 +82,7 @@ pub use shutdown::close_all;
 #[doc(inline)]
 pub use sanswire_system::{
     CertificateFault, Command, ConnectError, DialFault, DialStep, Direction, Ended, Exit, HttpTarget,
-    InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, Responder,
-    Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, Wrap, Wrapped,
+    InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, RecordStats,
+    Responder, Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, WallClock, Wrap,
+    Wrapped,
 };

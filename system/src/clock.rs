@@ -1,8 +1,12 @@
 //! A runtime's clock: the one place that asks the system for the time.
 
-use std::time::{Duration, Instant as SystemInstant};
+use std::sync::Arc;
+use std::time::{Duration, Instant as SystemInstant, SystemTime};
 
 use sanswire::Instant;
+
+/// What time it is, by the wall clock.
+pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Instants since the moment this clock was made.
 #[derive(Clone, Copy, Debug)]

@@ -16,13 +16,16 @@ mod stderr_lines;
 mod stderr_log;
 
 pub mod clock;
+pub mod contain;
 pub mod http;
 pub mod launch;
 pub mod os;
+pub mod records;
 pub mod stderr;
 pub mod tap;
 pub mod wrap;
 
+pub use clock::WallClock;
 pub use command::{Command, InheritEnv};
 pub use error::ConnectError;
 pub use exit::{Ended, Exit};
@@ -31,5 +34,6 @@ pub use http::{
     ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
 };
 pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
+pub use records::RecordStats;
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

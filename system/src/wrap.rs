@@ -1,9 +1,9 @@
 //! Sandboxes that servers are started in.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::command::Command;
+use crate::contain::caught;
 
 /// Puts servers into a sandbox: what `ConnectOptions::wrap` takes.
 ///
@@ -94,7 +94,7 @@ impl Drop for Release {
     fn drop(&mut self) {
         if let Some(release) = self.0.take() {
             // The process runs by now: whoever connects must live to see it.
-            let _ = catch_unwind(AssertUnwindSafe(release));
+            let _ = caught(release);
         }
     }
 }

@@ -1,10 +1,8 @@
 //! What stands between the driver and the application: every request is answered here, whatever its handler does.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use sanswire::server::Reply;
 use sanswire::server::kit::broken_down;
+use sanswire_system::contain::caught;
 
 use crate::serve::call::Call;
 use crate::serve::server::Inner;
@@ -20,17 +18,5 @@ impl Inner {
         let stopped = self.governor().end(admitted, call, reply.as_ref());
         // What a panic says std's hook has written to the log.
         stopped.or(reply).unwrap_or_else(broken_down)
-    }
-}
-
-/// Runs the embedder's code; `None` if it panicked.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(discard).ok()
-}
-
-/// What was thrown may itself panic when it is dropped; then it is kept for ever.
-fn discard(thrown: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
-        std::mem::forget(again);
     }
 }

@@ -10,13 +10,11 @@ use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::Reply;
 use sanswire::server::kit::{self, AskError, AskTerms, Asker, Schema};
 use sanswire::server::state::Seal;
+use sanswire_system::WallClock;
 
 use crate::serve::call::Call;
 use crate::serve::options::ServerOptions;
 use crate::serve::server::seed;
-
-/// What time it is, by the wall clock.
-pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// How the calls of a server ask.
 pub(crate) struct Asks {

@@ -7,12 +7,13 @@ use sanswire::error::ConfigError;
 use sanswire::server::Reply;
 use sanswire::server::govern::{Declared, Gate, refused};
 use sanswire::waist::{Admitted, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend};
+use sanswire_system::RecordStats;
 use sanswire_system::clock::Clock;
+use sanswire_system::contain::caught;
+use sanswire_system::records::Ledger;
 
-use crate::serve::answer::caught;
-use crate::serve::call::Call;
+use crate::serve::call::{Call, Cancel};
 use crate::serve::options::ServerOptions;
-use crate::serve::records::{Ledger, RecordStats};
 
 /// Lets calls through, or not. The default lets all through.
 ///
@@ -94,7 +95,7 @@ impl Governor {
 }
 
 struct Bound {
-    ledger: Arc<Ledger>,
+    ledger: Arc<Ledger<Arc<Cancel>>>,
     clock: Clock,
     declared: Declared,
 }

@@ -19,18 +19,15 @@ mod driver;
 mod govern;
 mod http;
 mod options;
-mod records;
 mod router;
 mod server;
 mod serving;
 
 pub use application::Application;
-pub use ask::WallClock;
 pub use builder::Builder;
 pub use call::Call;
 pub use http::{HttpOptions, Refusals, bind_loopback};
 pub use options::ServerOptions;
-pub use records::RecordStats;
 pub use sanswire::server::kit::{
     AskError, BuildError, Content, Contents, Definition, IntoContents, IntoMessages, IntoReply, Json,
     Messages, Prompt, Resource, ResourceUri, Schema, Tool, ToolError,

@@ -9,11 +9,12 @@ use sanswire::error::ConfigError;
 use sanswire::server::Governed;
 use sanswire::waist::log::Entry;
 use sanswire::waist::{Bindings, Record, Tier, Trust};
+use sanswire_system::WallClock;
+use sanswire_system::records::Sink;
 
-use crate::serve::ask::{Asks, WallClock};
+use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
 use crate::serve::govern::Governor;
-use crate::serve::records::Sink;
 
 /// What governs a server's calls, and how they ask their client. The default governs nothing, and that costs nothing.
 ///

@@ -8,15 +8,14 @@ use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
 use sanswire::waist::{Halt, Spend};
-use sanswire_system::os;
+use sanswire_system::contain::caught;
+use sanswire_system::{RecordStats, os};
 
-use crate::serve::answer::caught;
 use crate::serve::application::Application;
 use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
 use crate::serve::govern::Governor;
 use crate::serve::options::{ServerOptions, Terms};
-use crate::serve::records::RecordStats;
 use crate::serve::router::Router;
 use crate::serve::serving::Serving;
 

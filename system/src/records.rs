@@ -6,13 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use sanswire::server::govern::Gate;
 use sanswire::waist::Record;
-use sanswire_system::clock::Clock;
 
-use crate::serve::answer::caught;
-use crate::serve::call::Cancel;
+use crate::clock::Clock;
+use crate::contain::caught;
 
 /// Takes records. Whether it could.
-pub(crate) type Sink = Box<dyn FnMut(Record, SystemTime) -> bool + Send>;
+pub type Sink = Box<dyn FnMut(Record, SystemTime) -> bool + Send>;
 
 /// How long the end of a server waits for its records.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -29,9 +28,10 @@ pub struct RecordStats {
     pub failed: u64,
 }
 
-/// A waist, and what becomes of its records. The lock is held for calls of the waist alone, never for the sink.
-pub(crate) struct Ledger {
-    state: Mutex<State>,
+/// A gate, and what becomes of the records of its waist. The lock is held for calls of the gate alone, never for the sink.
+/// `C`: what cancels a call.
+pub struct Ledger<C> {
+    state: Mutex<State<C>>,
     /// There is something to do for the thread.
     work: Condvar,
     /// The thread has done all that there was.
@@ -39,8 +39,10 @@ pub(crate) struct Ledger {
     clock: Clock,
 }
 
-pub(crate) struct State {
-    pub(crate) gate: Gate<Arc<Cancel>>,
+/// What a [`Ledger`] locks.
+pub struct State<C> {
+    /// Whoever has called it says so ([`Ledger::recorded`]).
+    pub gate: Gate<C>,
     /// Until a thread has it.
     sink: Option<Sink>,
     started: bool,
@@ -52,20 +54,22 @@ pub(crate) struct State {
     failed: u64,
 }
 
-impl Ledger {
-    pub(crate) fn new(gate: Gate<Arc<Cancel>>, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
+impl<C: Send + 'static> Ledger<C> {
+    /// The ledger of this gate. Without a sink nobody takes its records.
+    #[must_use]
+    pub fn new(gate: Gate<C>, sink: Option<Sink>, clock: Clock) -> Arc<Self> {
         let state =
             State { gate, sink, started: false, busy: false, stopping: false, given_up: false, failed: 0 };
         Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock })
     }
 
     /// Nothing of the embedder's panics under this lock.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The waist gave records: somebody should take them.
-    pub(crate) fn recorded(self: &Arc<Self>, state: &mut State) {
+    pub fn recorded(self: &Arc<Self>, state: &mut State<C>) {
         if state.busy {
             return;
         }
@@ -125,8 +129,8 @@ impl Ledger {
         now.checked_sub(since).unwrap_or(now)
     }
 
-    /// Waits until all records are given out, for a bounded time.
-    pub(crate) fn flush(&self) {
+    /// Waits until all records are given out, for a second at most. Blocks.
+    pub fn flush(&self) {
         let state = self.lock();
         if state.started && !state.given_up {
             let waited = self.done.wait_timeout_while(state, FLUSH, |state| state.busy);
@@ -135,14 +139,15 @@ impl Ledger {
         }
     }
 
-    /// The server is gone: what waits is given out for a bounded time, then the thread ends when its sink lets it.
-    pub(crate) fn stop(&self) {
+    /// The server is gone: what waits is given out for a bounded time, then the thread ends when its sink lets it. Blocks as [`flush`](Self::flush) does.
+    pub fn stop(&self) {
         self.lock().stopping = true;
         self.work.notify_one();
         self.flush();
     }
 
-    pub(crate) fn stats(&self) -> RecordStats {
+    /// What became of records so far.
+    pub fn stats(&self) -> RecordStats {
         let state = self.lock();
         RecordStats { lost: state.gate.lost_records(), failed: state.failed }
     }
