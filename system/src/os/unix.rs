@@ -5,6 +5,8 @@ mod log;
 mod process;
 mod random;
 mod sys;
+#[cfg(test)]
+mod tests;
 
 pub use ends::{ChildEnds, child_ends, set_nonblocking, to_timespec};
 pub(crate) use log::open_log;
