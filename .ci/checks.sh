@@ -94,25 +94,28 @@ check_no_std() {
 # packages ARGUMENT...: the names in a tree of normal dependencies, without the project's own.
 packages() {
     cargo tree -e normal --prefix none --locked --format '{p}' "$@" |
-        awk '$1 && $1 !~ /^sanswire(-system|-std|-cli|-tests)?$/ { print $1 }' | sort -u
+        awk '$1 && $1 !~ /^sanswire(-system|-std|-smol|-cli|-tests)?$/ { print $1 }' | sort -u
 }
 
 count() { echo "$1" | grep -c . || true; }
 
 check_dependencies() {
-    local core std cli every direct name crate
+    local core std smol cli every direct name crate
     core=$(packages -p sanswire)
     std=$(packages -p sanswire-std --no-default-features)
+    smol=$(packages -p sanswire-smol)
     cli=$(packages -p sanswire-cli)
     every=$(packages --workspace --all-features --target all)
     echo "sanswire: $(count "$core") packages (17 at most)"
     echo "sanswire-std without tls: $(count "$std") packages (25 at most)"
+    echo "sanswire-smol: $(count "$smol") packages (32 at most)"
     echo "sanswire-cli: $(count "$cli") packages"
     [ "$(count "$core")" -le 17 ] || fail "sanswire depends on too much:" $core
     [ "$(count "$std")" -le 25 ] || fail "sanswire-std depends on too much:" $std
+    [ "$(count "$smol")" -le 32 ] || fail "sanswire-smol depends on too much:" $smol
     if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
     # Every direct dependency has its reason in the table of docs/architecture.md.
-    for crate in sanswire sanswire-system sanswire-std sanswire-cli; do
+    for crate in sanswire sanswire-system sanswire-std sanswire-smol sanswire-cli; do
         direct=$(packages -p "$crate" --depth 1 --all-features --target all)
         for name in $direct; do
             grep -q "^| \`$name\` " docs/architecture.md ||
@@ -204,7 +207,7 @@ interop() {
 # programs against the demo server. No time is looked at.
 check_bench_smoke() {
     local target="${CARGO_TARGET_DIR:-target}/debug" parsers messages parser message mode
-    cargo build -p sanswire-cli -p sanswire-std -p sanswire-tests --bins --examples --locked --quiet
+    cargo build -p sanswire-cli -p sanswire-std -p sanswire-smol -p sanswire-tests --bins --examples --locked --quiet
     parsers=$("$target/decode_bench" list | sed -n 's/^parsers: //p')
     messages=$("$target/decode_bench" list | sed -n 's/^messages: //p')
     [ -n "$parsers" ] && [ -n "$messages" ] || fail "decode_bench lists nothing"
@@ -220,6 +223,10 @@ check_bench_smoke() {
         echo "bench_client $mode"
         # A mode is several words.
         "$target/examples/bench_client" $mode -- "$target/sanswire" demo-server
+    done
+    for mode in start "seq 200" "par 200 16" "tasks 200 8"; do
+        echo "bench_smol_client $mode"
+        "$target/examples/bench_smol_client" $mode -- "$target/sanswire" demo-server
     done
     echo "pipe_bench"
     "$target/pipe_bench" 100 | grep -q "in flight, calls a second" || fail "pipe_bench measures nothing"

@@ -87,6 +87,11 @@ impl<W> Calls<W> {
         self.remove_at(place)
     }
 
+    /// Whether a call has an outcome that was not taken.
+    pub fn is_finished(&mut self, request: RequestHandle) -> bool {
+        self.get_mut(request).is_some_and(|slot| slot.outcome.is_some())
+    }
+
     /// Stores an outcome. Whom to wake, if somebody sleeps.
     #[must_use = "what is not woken sleeps on"]
     pub fn finish(&mut self, request: RequestHandle, outcome: Outcome) -> Option<W> {

@@ -25,7 +25,9 @@ fn an_outcome_wakes_who_sleeps_once_and_is_taken_once() {
     assert_eq!(calls.set_waiter(call, Some("b")), Some("a"));
     assert_eq!(calls.waiter(call), Some(&"b"));
     assert_eq!(calls.take_finished(call), None);
+    assert!(!calls.is_finished(call));
     assert_eq!(calls.finish(call, Outcome::Cancelled), Some("b"));
+    assert!(calls.is_finished(call));
     assert_eq!(calls.waiter(call), None);
     assert_eq!(calls.take_finished(call), Some(Outcome::Cancelled));
     assert_eq!(calls.take_finished(call), None);

@@ -1,0 +1,165 @@
+//! Who is woken when something of a connection is ready.
+//!
+//! What a connection waits for (its input, its output, its stderr, the time) is registered with wakers of the
+//! connection's own, [`Bells`]. They note what happened and wake whoever leads at that moment. So another leader needs no
+//! new registration, and one that was woken by something else need not ask the system what there is.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Wake, Waker};
+
+use crate::shared::Shared;
+use crate::watch::Watch;
+
+/// What happened: the input can be read.
+pub(crate) const READ: u8 = 1;
+/// There is room to write.
+pub(crate) const WRITE: u8 = 2;
+/// The server said something on stderr.
+pub(crate) const STDERR: u8 = 4;
+/// A deadline, perhaps.
+pub(crate) const TIME: u8 = 8;
+
+/// What happened to one connection and was not looked at yet, and who is to look.
+pub(crate) struct Signals {
+    fired: AtomicU8,
+    target: Mutex<Target>,
+    /// The watch looks now and then whether a leader that was woken has come.
+    listed: AtomicBool,
+    /// The connection stands in the queue of the watch.
+    posted: AtomicBool,
+    watch: Watch,
+    shared: Weak<Shared>,
+}
+
+/// Who leads.
+#[derive(Debug)]
+pub(crate) enum Target {
+    Task(Waker),
+    Watch,
+}
+
+impl Signals {
+    pub(crate) fn new(watch: Watch, shared: Weak<Shared>) -> Self {
+        Self {
+            // Nobody has looked yet.
+            fired: AtomicU8::new(READ | STDERR),
+            target: Mutex::new(Target::Watch),
+            listed: AtomicBool::new(false),
+            posted: AtomicBool::new(false),
+            watch,
+            shared,
+        }
+    }
+
+    pub(crate) const fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    fn target(&self) -> MutexGuard<'_, Target> {
+        self.target.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened. If something else did and was not looked at, the leader is on its way.
+    fn fire(&self, what: u8) {
+        if self.fired.fetch_or(what, Ordering::SeqCst) == 0 {
+            self.ring();
+        }
+    }
+
+    /// Notes that there is more to do, for a [`ring`](Self::ring) that follows.
+    pub(crate) fn note(&self, what: u8) {
+        self.fired.fetch_or(what, Ordering::SeqCst);
+    }
+
+    /// What happened since the last look.
+    pub(crate) fn take(&self) -> u8 {
+        if self.fired.load(Ordering::SeqCst) == 0 { 0 } else { self.fired.swap(0, Ordering::SeqCst) }
+    }
+
+    /// Whether something happened that nobody has looked at.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.fired.load(Ordering::SeqCst) != 0
+    }
+
+    /// Wakes the leader. Not to be called under the lock of the connection: whoever is woken may be anybody's code.
+    pub(crate) fn ring(&self) {
+        let waker = match &*self.target() {
+            Target::Task(waker) => Some(waker.clone()),
+            Target::Watch => None,
+        };
+        let Some(waker) = waker else { return self.post() };
+        // A task that is woken need not be polled: somebody has to look after it.
+        if !self.listed.load(Ordering::SeqCst) && !self.listed.swap(true, Ordering::SeqCst) {
+            self.watch.enlist(self.shared.clone());
+        }
+        waker.wake();
+    }
+
+    /// The waker of the task that leads.
+    pub(crate) fn leader(&self) -> Option<Waker> {
+        match &*self.target() {
+            Target::Task(waker) => Some(waker.clone()),
+            Target::Watch => None,
+        }
+    }
+
+    /// Whether a wake reaches the same task as `waker` would.
+    pub(crate) fn wakes(&self, waker: &Waker) -> bool {
+        matches!(&*self.target(), Target::Task(present) if present.will_wake(waker))
+    }
+
+    /// From here on this is whom everything wakes. Who it was before; what happened before this call and was not looked
+    /// at ([`is_waiting`](Self::is_waiting)) has woken that one.
+    #[must_use = "a waker is dropped outside of the lock: that may run anybody's code"]
+    pub(crate) fn point(&self, target: Target) -> Target {
+        std::mem::replace(&mut *self.target(), target)
+    }
+
+    fn post(&self) {
+        if !self.posted.swap(true, Ordering::SeqCst) {
+            self.watch.post(self.shared.clone());
+        }
+    }
+
+    /// The watch has come for what it was sent for.
+    pub(crate) fn collected(&self) {
+        self.posted.store(false, Ordering::SeqCst);
+    }
+
+    /// The watch looks no longer. False: it must, something has happened meanwhile.
+    pub(crate) fn unlist(&self) -> bool {
+        self.listed.store(false, Ordering::SeqCst);
+        !self.is_waiting() || self.listed.swap(true, Ordering::SeqCst)
+    }
+}
+
+/// The wakers of a connection, one for each thing that can happen.
+pub(crate) struct Bells {
+    pub(crate) read: Waker,
+    pub(crate) write: Waker,
+    pub(crate) stderr: Waker,
+    pub(crate) time: Waker,
+}
+
+impl Bells {
+    pub(crate) fn new(signals: &Arc<Signals>) -> Self {
+        let bell = |what| Waker::from(Arc::new(Bell { signals: Arc::clone(signals), what }));
+        Self { read: bell(READ), write: bell(WRITE), stderr: bell(STDERR), time: bell(TIME) }
+    }
+}
+
+struct Bell {
+    signals: Arc<Signals>,
+    what: u8,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.signals.fire(self.what);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.signals.fire(self.what);
+    }
+}

@@ -1,0 +1,48 @@
+//! Tests of the async client against real processes, sockets and streams, on several executors. The servers are this
+//! program itself, started with `--child`, or threads of it (see `server`).
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that unwraps fails, which is what it is for"
+)]
+
+mod asks;
+mod calls;
+mod closing;
+mod common;
+mod leading;
+mod processes;
+mod server;
+mod steps;
+mod watching;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("--child") => {
+            server::serve_stdio(&arguments.collect::<Vec<_>>());
+            ExitCode::SUCCESS
+        }
+        Some("--parent") => {
+            processes::hang();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            let mut arguments = libtest_mimic::Arguments::from_args();
+            // Most of them wait, few of them work.
+            arguments.test_threads = arguments.test_threads.or(Some(4));
+            let trials = [
+                asks::trials(),
+                calls::trials(),
+                closing::trials(),
+                leading::trials(),
+                processes::trials(),
+                steps::trials(),
+                watching::trials(),
+            ];
+            libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+        }
+    }
+}
