@@ -15,8 +15,8 @@ use crate::mcp::{Era, Revision};
 use crate::server::event::Principal;
 use crate::server::subscription::MAX_WATCHED;
 
-/// How a server is set up.
-#[derive(Clone, Debug)]
+/// How a server is set up. `Debug` does not show the key.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// Who we are.
@@ -46,6 +46,41 @@ pub struct Config {
     /// Keys the cursors of listings. Give all processes behind one address the same, so that a listing may go on at
     /// any of them. `None`: taken from the seed.
     pub cursor_key: Option<[u8; 32]>,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            server,
+            instructions,
+            capabilities,
+            revisions,
+            limits,
+            unknown_tool,
+            tool_filter,
+            page_size,
+            cache,
+            announce_server,
+            log_level,
+            keep_alive,
+            cursor_key,
+        } = self;
+        f.debug_struct("Config")
+            .field("server", server)
+            .field("instructions", instructions)
+            .field("capabilities", capabilities)
+            .field("revisions", revisions)
+            .field("limits", limits)
+            .field("unknown_tool", unknown_tool)
+            .field("tool_filter", tool_filter)
+            .field("page_size", page_size)
+            .field("cache", cache)
+            .field("announce_server", announce_server)
+            .field("log_level", log_level)
+            .field("keep_alive", keep_alive)
+            .field("cursor_key", &cursor_key.is_some())
+            .finish()
+    }
 }
 
 impl Config {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sanswire::http::Endpoint;
-use sanswire::http::endpoint::{EndpointConfig, Token};
+use sanswire::http::endpoint::{Effect, EndpointConfig, Token};
+use sanswire::http::h1::Body;
+use sanswire::http::{Endpoint, HttpHandle};
 use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::{CloseReason, Event, ListKind, PeerOutcome, Principal};
@@ -230,6 +231,44 @@ fn the_client_ends_its_session_and_its_id_is_worth_nothing_any_more() {
         assert_eq!(web.answers[&n].status(), 404);
     }
     assert_eq!((end(&mut web, &id), web.endpoint.sessions(), web.endpoint.exchanges()), (404, 0, 0));
+}
+
+#[test]
+fn nothing_secret_stands_in_what_an_endpoint_prints() {
+    let mut all = config();
+    // As bytes are printed.
+    all.server.cursor_key = Some([0xe1; 32]);
+    all.tokens = vec![Token::new(Principal::named("ann"), "secret-token")];
+    let mut printed = format!("{all:?}");
+    let now = sanswire::Instant::ZERO;
+    let mut endpoint = Endpoint::new(all, [0xe2; 32], now).unwrap();
+    let mut fields = PLAIN.to_vec();
+    fields.push(("Authorization", "Bearer secret-token"));
+    let client = json!({"name": "secret-content", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let body = request(0, "initialize", params).to_string();
+    let exchange = HttpHandle::numbered(1);
+    endpoint.handle_head(exchange, head("POST", "/mcp", &fields), Some(body.len() as u64), now);
+    let (mut id, mut told) = (String::new(), 0);
+    for step in 0..3 {
+        match step {
+            0 => endpoint.handle_body(exchange, body.clone().into(), now),
+            1 => endpoint.handle_body_end(exchange, now),
+            _ => {}
+        }
+        printed += &format!("{endpoint:?}");
+        while let Some(effect) = endpoint.poll_effect() {
+            printed += &format!("{effect:?}");
+            if let Effect::Respond { head, body, .. } = effect {
+                id = head.fields.text("mcp-session-id").unwrap().to_owned();
+                told = usize::from(body != Body::Empty);
+            }
+        }
+    }
+    assert_eq!((endpoint.sessions(), told), (1, 1));
+    for secret in ["225, 225", "226, 226", "secret", "protocolVersion", &*id] {
+        assert!(!printed.contains(secret), "{secret}: {printed}");
+    }
 }
 
 fn small() -> EndpointConfig {

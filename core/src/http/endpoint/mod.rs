@@ -40,6 +40,7 @@ mod tick;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -61,9 +62,9 @@ pub struct SessionHandle(pub(crate) u64);
 
 /// What an endpoint asks of its runtime.
 ///
-/// An exchange is over, and nothing more is asked for it, after a [`Respond`](Self::Respond) whose body is not sent piece
+/// `Debug` shows no content and no values of fields. An exchange is over, and nothing more is asked for it, after a [`Respond`](Self::Respond) whose body is not sent piece
 /// by piece, an [`End`](Self::End), a [`Close`](Self::Close), or once its client is gone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
     /// The request is welcome so far: read its body.
@@ -104,7 +105,8 @@ pub enum Effect {
 ///
 /// A runtime gives each request a handle and tells it head, body and end; it carries out the [`Effect`]s. All that is
 /// kept is bounded by the [`EndpointConfig`].
-#[derive(Debug)]
+///
+/// `Debug` shows how much there is, and nothing of it: ids of sessions, what they come of, and content are secrets.
 pub struct Endpoint {
     config: EndpointConfig,
     /// That of the sessions.
@@ -129,6 +131,40 @@ pub struct Endpoint {
     /// Open requests whose client is not there.
     away: usize,
     refused: [Option<Refusal>; 2],
+}
+
+impl fmt::Debug for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, exchange) = match self {
+            Self::TakeBody { exchange } => ("TakeBody", exchange),
+            Self::Respond { exchange, .. } => ("Respond", exchange),
+            Self::Send { exchange, .. } => ("Send", exchange),
+            Self::End { exchange } => ("End", exchange),
+            Self::Close { exchange } => ("Close", exchange),
+        };
+        let mut shown = f.debug_struct(name);
+        shown.field("exchange", exchange);
+        match self {
+            Self::Respond { head, body: Body::Whole(body), .. } => {
+                shown.field("head", head).field("body", &body.len())
+            }
+            Self::Respond { head, body, .. } => shown.field("head", head).field("body", body),
+            Self::Send { piece, .. } => shown.field("piece", &piece.len()),
+            Self::TakeBody { .. } | Self::End { .. } | Self::Close { .. } => &mut shown,
+        };
+        shown.finish()
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("path", &self.config.path)
+            .field("sessions", &self.sessions())
+            .field("exchanges", &self.exchanges())
+            .field("retained_bytes", &self.retained_bytes())
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use crate::server::{Catalog, Config, MAX_WATCHED, Principal, Room, SHARES, Sessi
 use crate::time::Instant;
 
 /// A session that `initialize` opened.
-#[derive(Debug)]
 pub(super) struct Served {
     pub(super) session: Session,
     pub(super) principal: Principal,
@@ -42,7 +41,6 @@ impl Served {
 }
 
 /// All of them.
-#[derive(Debug)]
 pub(super) struct Sessions {
     seed: [u8; 32],
     open: BTreeMap<u64, Served>,
