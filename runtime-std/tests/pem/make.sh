@@ -71,6 +71,8 @@ signed client.pem client.key client $from $until "${by_ca[@]}"
 # By their own keys: one that says that it is no authority, and one as openssl makes it by itself.
 signed self.pem server.key server $from $until -selfsign -keyfile server.key
 signed selfca.pem server.key itself $from $until -selfsign -keyfile server.key
+# Of the same name as self.pem, by another key: what is trusted where that was made anew.
+signed former.pem client.key server $from $until -selfsign -keyfile client.key
 
-cp ca.pem server.pem other.pem expired.pem future.pem purpose.pem client.pem self.pem selfca.pem server.key client.key "$here"
+cp ca.pem server.pem other.pem expired.pem future.pem purpose.pem client.pem self.pem selfca.pem former.pem server.key client.key "$here"
 chmod 644 "$here"/*.key

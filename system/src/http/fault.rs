@@ -173,6 +173,8 @@ pub enum CertificateFault {
     NotYetValid,
     /// Nobody who is trusted stands behind it: a private authority, or it was signed by its own key.
     UnknownIssuer,
+    /// Who is trusted has the name of its issuer, and another key.
+    OtherKey,
     /// It is an authority's, and stands for a server all the same.
     Authority,
     /// It is for others.
@@ -365,6 +367,10 @@ impl fmt::Display for CertificateFault {
             Self::UnknownIssuer => f.write_str(
                 "was issued by nobody whom this system trusts: by a private authority, or by itself (self-signed); if \
                  that is as it should be, name the file of that authority's certificate (ca_file)",
+            ),
+            Self::OtherKey => f.write_str(
+                "names an issuer that is trusted, whose key has not signed it: it may have been made anew, and the file that \
+                 is named (ca_file) be an older one; get the present one from whoever runs the server",
             ),
             Self::Authority => f.write_str(
                 "is that of an authority (CA:TRUE), which cannot stand for a server; it must be made anew there \

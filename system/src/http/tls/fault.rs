@@ -52,6 +52,7 @@ fn certificate(error: &CertificateError) -> CertificateFault {
         Is::NotValidForNameContext { presented, .. } => CertificateFault::WrongName {
             names: presented.iter().take(NAMES).map(|name| bare(name)).collect(),
         },
+        Is::BadSignature => CertificateFault::OtherKey,
         Is::Revoked => CertificateFault::Revoked,
         Is::InvalidPurpose | Is::InvalidPurposeContext { .. } => CertificateFault::Purpose,
         other => match format!("{other:?}") {
