@@ -14,8 +14,8 @@ use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::options::EraChoice;
 use crate::server::{Means, Server};
-use crate::session::Access;
 use crate::signals;
+use crate::unreached::Access;
 use crate::wait::Waits;
 
 /// How often a signal is looked for while servers start.

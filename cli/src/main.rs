@@ -23,16 +23,19 @@ mod signals;
 mod state;
 mod target;
 mod trace;
+mod unreached;
 mod verbs;
 mod wait;
 mod words;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 
 use failure::{Failure, status};
 use options::{Cli, Verb};
+use server::{GOES_WITH_URL, is_address};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -83,7 +86,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return print(&error.to_string());
     }
-    if std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json") {
+    let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    let stray = error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument);
+    if matches!(stray, Some(ContextValue::String(word)) if is_address(word)) {
+        let failure = Failure::usage("an address stands where none is wanted").hint(GOES_WITH_URL);
+        output::report(&failure, json, false);
+    } else if json {
         let text = error.to_string();
         let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
         let words: Vec<&str> = said.flat_map(str::split_whitespace).collect();

@@ -119,6 +119,10 @@ pub(crate) fn advise(failure: Failure, shown: bool, place: &str) -> Failure {
         (_, None, true) => {
             "the token that was sent has expired, belongs to another server, or may not do this: use another one".into()
         }
+        // Whoever forbids need not want to know who asks.
+        (_, None, false) if answer.status == 403 => format!(
+            "what it says may tell why; if it wants a token, put one for it into a variable, and name that with {place}"
+        ),
         (_, None, false) => format!(
             "put a token for it into a variable, and name that with {place}; logging in is not there yet"
         ),
@@ -126,14 +130,15 @@ pub(crate) fn advise(failure: Failure, shown: bool, place: &str) -> Failure {
     failure.hint(hint)
 }
 
+/// What to do where nobody speaks MCP.
+pub(crate) const CHECK_PATH: &str =
+    "check the path: many servers are at /mcp, those that speak the older way at /sse";
+
 /// The server refused something by its status, or by an answer that cannot be used.
 pub(crate) fn refused(what: &str, refusal: &HttpRefusal) -> Failure {
     let (code, hint) = match refusal.status {
         300..=399 => ("redirected", "give the address that is meant"),
-        404 | 405 | 406 | 410 | 415 => (
-            "no_endpoint",
-            "check the path: many servers are at /mcp, those that speak the older way at /sse",
-        ),
+        404 | 405 | 406 | 410 | 415 => ("no_endpoint", CHECK_PATH),
         408 | 425 | 429 | 503 | 504 => ("refused", "try again later"),
         500..=599 => ("refused", "whoever runs the server finds more in its log"),
         200..=299 => ("no_endpoint", "is that an MCP server? Check the address"),
@@ -200,6 +205,7 @@ mod tests {
                 "has this scope",
             ),
             (403, None, "forbids it (HTTP 403)", true, "use another one"),
+            (403, None, "forbids it (HTTP 403)", false, "may tell why; if it wants a token"),
             (401, Some("Basic realm=\"x\""), "it guards x", false, "'Authorization: Basic ${NAME}'"),
         ] {
             let failure = advise(of(status, field), shown, "--bearer-env NAME");

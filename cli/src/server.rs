@@ -151,6 +151,7 @@ impl Server {
             let entry = Entry::new(host(&remote.url), Kind::Http(remote.clone()), Origin::Own);
             return Self::on_the_web(context, &entry, &remote, Given::Itself(Box::new(reach.clone())));
         }
+        no_addresses(reach)?;
         let mut secrets = Vec::new();
         let (name, means, key) = match (&reach.tcp, &reach.unix, reach.command.split_first()) {
             (Some(address), _, _) => {
@@ -176,6 +177,31 @@ impl Server {
         Ok(Self::new(context, &entry, means, Given::Itself(Box::new(reach.clone())), key, identity, secrets))
     }
 }
+
+/// Whether this is the address of a server on the web, and no program, name or path.
+pub(crate) fn is_address(word: &str) -> bool {
+    let lower = word.trim().get(..8).unwrap_or(word).to_ascii_lowercase();
+    lower.starts_with("http://") || lower.starts_with("https://")
+}
+
+/// Addresses where something else is wanted. They may hold secrets, and are not repeated.
+fn no_addresses(reach: &Reach) -> Result<(), Failure> {
+    let program = reach.command.first().map(|program| program.to_string_lossy());
+    let unix = reach.unix.as_ref().map(|path| path.to_string_lossy());
+    let wrong = if reach.tcp.as_deref().is_some_and(is_address) {
+        "--tcp takes HOST:PORT, where a server speaks without HTTP"
+    } else if unix.as_deref().is_some_and(is_address) {
+        "--unix takes the path of a socket"
+    } else if program.as_deref().is_some_and(is_address) {
+        "a program stands behind --, not an address"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(wrong).hint(GOES_WITH_URL))
+}
+
+/// Where an address belongs.
+pub(crate) const GOES_WITH_URL: &str = "a server on the web is given with --url URL, in place of its name";
 
 /// A server on the web is not started here.
 pub(crate) fn no_environment(context: &Context) -> Result<(), Failure> {

@@ -6,22 +6,21 @@ use sanswire::error::{ApiError, CloseReason};
 use sanswire::host::catalog::ToolFilter;
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::{Era, Method, codes};
-use sanswire_std::{Client, ConnectError, DialFault, Exit, PemFault, Tap, TlsFault};
+use sanswire_std::{Client, Exit, Tap};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::advice::Given;
 use crate::connection::{Connection, not_legacy, verdict_name};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::json::text;
 use crate::mask::Mask;
 use crate::options::EraChoice;
-use crate::refusal;
 use crate::server::{Means, Server};
 use crate::signals;
+use crate::unreached::{Access, masked};
 use crate::wait::Wait;
 
 /// How many lines of standard error go into an error.
@@ -245,108 +244,4 @@ fn wants_to_ask(error: &ErrorObject) -> bool {
     let needed = error.data.as_ref().and_then(|data| data.view().get("requiredCapabilities"));
     error.code == codes::MISSING_CLIENT_CAPABILITY
         && needed.is_some_and(|needed| needed.get("elicitation").is_some())
-}
-
-/// What matters where a server wants to know who asks.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    /// Whether it is told.
-    shown: bool,
-    /// Where a token for it is named.
-    place: &'static str,
-}
-
-impl Access {
-    pub(crate) fn of(server: &Server) -> Self {
-        let place = match &server.given {
-            Given::Itself(_) => "--bearer-env NAME",
-            Given::Named(_) if server.own => "\"bearer_env\": \"NAME\" in its entry",
-            Given::Named(_) => {
-                "\"bearer_env\": \"NAME\" in a file of yours, where sanswire import puts the server"
-            }
-        };
-        Self { shown: server.shows_itself(), place }
-    }
-
-    fn advise(&self, failure: Failure) -> Failure {
-        refusal::advise(failure, self.shown, self.place)
-    }
-
-    /// Why a server could not be connected to, with nothing secret in it.
-    pub(crate) fn failure(&self, name: &str, mask: &Mask, error: &ConnectError) -> Failure {
-        masked(mask, self.advise(connect_failure(name, error)))
-    }
-}
-
-fn connect_failure(name: &str, error: &ConnectError) -> Failure {
-    if let ConnectError::Closed { reason, .. } = error
-        && let Some(failure) = refusal::closed(name, reason)
-    {
-        return failure.of(name);
-    }
-    let (status, code) = match error {
-        ConnectError::Config(_) => (status::OTHER, "configuration"),
-        ConnectError::Spawn { .. } | ConnectError::Directory { .. } | ConnectError::System(_) => {
-            (status::UNREACHABLE, "not_started")
-        }
-        ConnectError::Dial { .. } => (status::UNREACHABLE, "unreachable"),
-        ConnectError::Reach(fault) => match innermost(fault) {
-            DialFault::TimedOut { .. } => (status::UNREACHABLE, "timed_out"),
-            DialFault::Tls(TlsFault::File { .. } | TlsFault::Key { .. })
-            | DialFault::ProxySetting { .. }
-            | DialFault::GuardedProxy => (status::OTHER, "configuration"),
-            DialFault::Tls(_) => (status::UNREACHABLE, "tls"),
-            _ => (status::UNREACHABLE, "unreachable"),
-        },
-        ConnectError::Closed { reason, .. } => match **reason {
-            CloseReason::ConnectTimeout { .. } => (status::UNREACHABLE, "timed_out"),
-            CloseReason::Incompatible { .. } => (status::UNREACHABLE, "incompatible"),
-            _ => (status::UNREACHABLE, "not_ready"),
-        },
-        _ => (status::UNREACHABLE, "not_ready"),
-    };
-    let failure = Failure::new(status, code, format!("{name}: {error}")).of(name);
-    if let ConnectError::Reach(fault) = error
-        && let Some(hint) = way_round(fault)
-    {
-        return failure.hint(hint);
-    }
-    match code {
-        "timed_out" => failure.hint("give it longer with --timeout SECONDS"),
-        "not_started" if matches!(error, ConnectError::Spawn { .. }) => {
-            failure.hint("the program and each of its arguments stand as words of their own")
-        }
-        _ => failure,
-    }
-}
-
-/// What went wrong, on the way to a proxy as on the way to the server.
-fn innermost(fault: &DialFault) -> &DialFault {
-    if let DialFault::ProxyUnreached { fault, .. } = fault { fault } else { fault }
-}
-
-/// What to give for another way, where one can be given.
-fn way_round(fault: &DialFault) -> Option<&'static str> {
-    match fault {
-        DialFault::ProxyUnreached { .. } | DialFault::Proxy { .. } | DialFault::ProxySetting { .. } => Some(
-            "without a proxy: --proxy none, or \"proxy\": \"none\" in its entry; another one: --proxy http://HOST:PORT",
-        ),
-        DialFault::Tls(TlsFault::File { fault: PemFault::Missing("private key"), .. }) => {
-            Some("a key in a file of its own is named by --client-key, or by \"client_key\" in its entry")
-        }
-        _ => None,
-    }
-}
-
-fn masked(mask: &Mask, mut failure: Failure) -> Failure {
-    failure.message = mask.apply(&failure.message).into_owned();
-    if let Some(answer) = &mut failure.answer {
-        answer.mask(mask);
-    }
-    failure.stderr = failure.stderr.take().map(|stderr| mask.apply(&stderr).into_owned());
-    if let Some(rpc) = &mut failure.rpc {
-        rpc.message = mask.apply(&rpc.message).into_owned();
-        rpc.data = rpc.data.take().and_then(|data| RawJson::parse_str(&mask.apply(data.as_str())).ok());
-    }
-    failure
 }

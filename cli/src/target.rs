@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::mask::Mask;
 use crate::options::Reach;
-use crate::server::Server;
+use crate::server::{GOES_WITH_URL, Server, is_address};
 
 /// Something of a server.
 pub(crate) struct Target {
@@ -100,6 +100,9 @@ fn locate<'c, 'w>(
 
 /// No server has that name.
 pub(crate) fn unknown(context: &Context, configuration: &Configuration, word: &str) -> Failure {
+    if is_address(word) {
+        return Failure::not_found("an address is no name of a server").hint(GOES_WITH_URL);
+    }
     let said = word.split(['/', '.']).next().unwrap_or(word);
     let known: Vec<String> = configuration.entries.iter().map(|entry| entry.name.clone()).collect();
     let failure = Failure::not_found(format!("there is no server {said:?}"));

@@ -14,6 +14,7 @@ mod fixture;
 mod home;
 mod http;
 mod http_demo;
+mod http_elsewhere;
 mod http_refused;
 mod http_secrets;
 mod http_tls;

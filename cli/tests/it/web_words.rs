@@ -135,3 +135,36 @@ fn what_has_no_effect_is_told_and_stops_nothing() {
     assert!(web.asked().iter().all(|asked| !asked.fields.contains_key("authorization")));
     assert!(!home.path.join(OWN).exists());
 }
+
+#[test]
+fn an_address_where_something_else_is_wanted_is_sent_to_its_option() {
+    let home = Home::new();
+    let address = "HTTP://example.invalid/mcp?key=s3cret";
+    let goes = "--url URL";
+    for (words, status, says, hint) in [
+        (&["tools", address][..], 5, "an address is no name of a server", goes),
+        (&["call", address, "echo", "text=x"], 5, "an address is no name of a server", goes),
+        (&["add", "web", address], 1, "an address stands where none is wanted", goes),
+        (&["add", "web", "--", address], 1, "a program stands behind --, not an address", goes),
+        (&["tools", "--", address], 1, "a program stands behind --, not an address", goes),
+        (&["tools", "--tcp", address], 1, "--tcp takes HOST:PORT", goes),
+        (&["tools", "--unix", address], 1, "--unix takes the path of a socket", goes),
+    ] {
+        let ran = home.run(words);
+        assert_eq!((ran.status, &*ran.stdout), (status, ""), "{words:?}: {ran:?}");
+        assert!(ran.stderr.contains(says) && ran.stderr.contains(hint), "{words:?}: {ran:?}");
+        assert!(!ran.stderr.contains("s3cret"), "{words:?}: {ran:?}");
+    }
+    let ran = home.run(&["add", "web", "--json", address]);
+    assert!(ran.status == 1 && ran.error()["hint"].as_str().unwrap().contains(goes), "{ran:?}");
+    assert!(!home.path.join("config").exists());
+    home.configure(
+        r#"{"web":{"command":"https://example.invalid/mcp"},"none":{"command":"surely-not-there"}}"#,
+    );
+    let ran = home.run(&["tools", "web"]);
+    assert!(ran.status == 4 && ran.stderr.contains("stands in the member url"), "{ran:?}");
+    // What is one word needs no advice about words.
+    let ran = home.run(&["tools", "none"]);
+    assert!(ran.status == 4 && ran.stderr.contains("no program surely-not-there in PATH"), "{ran:?}");
+    assert!(!ran.stderr.contains("words of their own"), "{ran:?}");
+}

@@ -369,8 +369,8 @@ impl fmt::Display for CertificateFault {
                  that is as it should be, name the file of that authority's certificate (ca_file)",
             ),
             Self::OtherKey => f.write_str(
-                "names an issuer that is trusted, whose key has not signed it: it may have been made anew, and the file that \
-                 is named (ca_file) be an older one; get the present one from whoever runs the server",
+                "names an issuer whom this system trusts, but under another key: it was made anew, or by itself \
+                 (self-signed); if that is as it should be, name the file of the issuer's present certificate (ca_file)",
             ),
             Self::Authority => f.write_str(
                 "is that of an authority (CA:TRUE), which cannot stand for a server; it must be made anew there \

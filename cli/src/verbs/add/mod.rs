@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::json::object;
 use crate::options::{Addition, ApprovalChoice, EraChoice, Inherit};
 use crate::output::{document, json_document};
-use crate::server::no_environment;
+use crate::server::{is_address, no_environment};
 use crate::words::check_name;
 
 /// How a new server is reached.
@@ -112,6 +112,9 @@ fn said(context: &Context, addition: &Addition) -> Result<Option<New>, Failure> 
         let program = text(program)?;
         if program.trim().is_empty() {
             return Err(Failure::usage("the command is empty"));
+        }
+        if is_address(&program) {
+            return Err(Failure::usage("a program stands behind --, not an address").hint(USAGE));
         }
         let args = args.iter().map(text).collect::<Result<_, _>>()?;
         return Ok(Some(New::Command { program, args }));

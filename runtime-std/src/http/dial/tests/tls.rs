@@ -180,7 +180,7 @@ fn certificates_that_are_not_accepted_and_what_to_do() {
         ("server.pem", None, CertificateFault::UnknownIssuer, "ca_file"),
         ("server.pem", Some("self.pem"), CertificateFault::UnknownIssuer, "ca_file"),
         ("self.pem", None, CertificateFault::UnknownIssuer, "self-signed"),
-        ("self.pem", Some("former.pem"), CertificateFault::OtherKey, "be an older one"),
+        ("self.pem", Some("former.pem"), CertificateFault::OtherKey, "present certificate (ca_file)"),
         ("selfca.pem", None, CertificateFault::Authority, "CA:TRUE"),
     ] {
         let fault = refused(certificate, ca);
