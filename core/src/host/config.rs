@@ -101,6 +101,8 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// How it is reached, for displays: `stdio`, `tcp`, `http`. Default: `stdio`.
     pub transport: &'static str,
+    /// What its calls share; who opens its connections knows. Default: one stream.
+    pub carrier: Carrier,
     /// What is to happen with its calls. Default: somebody is asked.
     pub mode: ServerMode,
     /// Whether it is believed what it says of its tools' effects. Default: no.
@@ -120,6 +122,18 @@ pub struct ServerConfig {
     pub tier: Option<Tier>,
 }
 
+/// What the calls of a connection share, and so what the loss of one says of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Carrier {
+    /// One stream: what loses one call has lost them all. So it is with pipes and sockets.
+    #[default]
+    Stream,
+    /// Nothing: each call is an exchange of its own, as over HTTP. One that is lost is lost alone, and the connection goes
+    /// on until its client says that it is closed.
+    Exchanges,
+}
+
 /// How long connecting may take if nothing else is said.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -136,6 +150,7 @@ impl Default for ServerConfig {
         Self {
             enabled: true,
             transport: "stdio",
+            carrier: Carrier::default(),
             mode: ServerMode::default(),
             trust_annotations: false,
             filter: ToolFilter::default(),

@@ -35,8 +35,8 @@ pub mod results;
 
 pub use calls::{CallRefused, CallRequest, Target};
 pub use config::{
-    CONNECT_TIMEOUT, CallTimeouts, HostConfig, ProbeSettings, Refresh, RefreshMode, Replay, ServerConfig,
-    TimeoutFault,
+    CONNECT_TIMEOUT, CallTimeouts, Carrier, HostConfig, ProbeSettings, Refresh, RefreshMode, Replay,
+    ServerConfig, TimeoutFault,
 };
 pub use event::{
     CallEnd, CallHandle, CallOutcome, ClientHandle, Denial, Effect, Event, ProtocolFault, RequestKey,

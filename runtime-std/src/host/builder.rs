@@ -65,7 +65,8 @@ impl HostBuilder {
         }
     }
 
-    /// A server, in the place of one of that name. [`ServerConfig::transport`] follows from the launch.
+    /// A server, in the place of one of that name. [`ServerConfig::transport`] and [`ServerConfig::carrier`] follow from
+    /// the launch.
     pub fn server(mut self, name: &str, mut config: ServerConfig, launch: Launch) -> Self {
         config.transport = launch.transport();
         self.config.servers.insert(name.into(), config);
@@ -74,6 +75,9 @@ impl HostBuilder {
 
     /// How a server that the configuration holds already is reached.
     pub fn launch(mut self, server: &str, launch: Launch) -> Self {
+        if let Some(config) = self.config.servers.get_mut(server) {
+            config.carrier = launch.carrier();
+        }
         self.launches.insert(server.into(), launch.named(server));
         self
     }

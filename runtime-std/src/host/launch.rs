@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::client::Start;
-use sanswire::host::Mask;
+use sanswire::host::{Carrier, Mask};
 use sanswire_system::stderr::set_first_mask;
 use sanswire_system::{Command, ConnectError, HttpTarget, StderrMode};
 
@@ -82,6 +82,14 @@ impl Launch {
             Way::Tcp(_) => "tcp",
             Way::Unix(_) => "unix",
             Way::Http(_) => "http",
+        }
+    }
+
+    /// What its calls share.
+    pub(super) const fn carrier(&self) -> Carrier {
+        match self.way {
+            Way::Process(_) | Way::Tcp(_) | Way::Unix(_) => Carrier::Stream,
+            Way::Http(_) => Carrier::Exchanges,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Servers of a host that are reached over HTTP.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use sanswire_std::Ended;
@@ -17,6 +17,7 @@ trials!(
     h_104_h_226_a_session_that_is_gone_is_opened_anew,
     h_104_without_a_new_session_the_connection_is_lost,
     h_105_a_call_that_was_lost_is_not_made_again,
+    h_104_a_call_that_is_cut_off_is_lost_alone,
     a_host_over_http_closes_within_its_bound,
     nobody_listens_at_its_address,
 );
@@ -128,6 +129,42 @@ fn h_105_a_call_that_was_lost_is_not_made_again() {
     assert!(matches!(lost, CallOutcome::Disconnected { maybe_ran: true }), "{lost:?}");
     assert_eq!(text(call(&host, "it", "any", "{}")), "hello");
     assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+fn h_104_a_call_that_is_cut_off_is_lost_alone() {
+    // H-104
+    for old in [true, false] {
+        let (tell, told) = mpsc::channel();
+        let (release, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let script = lists(move |request: &Request, answer: &mut Answer<'_>| match () {
+            () if request.body.contains("cut") => answer.close(),
+            () if request.body.contains("slow") => {
+                tell.send(()).unwrap();
+                wait.lock().unwrap().recv().unwrap();
+                answer.result(&says("slow"));
+            }
+            () => answer.result(&says("hello")),
+        });
+        let peer = if old { legacy(script) } else { modern(script) };
+        let host = host(&peer);
+        let opened = peer.requests().len();
+        std::thread::scope(|scope| {
+            let slow = scope.spawn(|| text(call(&host, "it", "any", r#"{"how":"slow"}"#)));
+            told.recv_timeout(LONG).unwrap();
+            for n in 0..3 {
+                let lost = call(&host, "it", "any", &format!(r#"{{"how":"cut","n":{n}}}"#));
+                assert!(matches!(lost, CallOutcome::Disconnected { maybe_ran: true }), "{lost:?}");
+                assert_eq!(status(&host, "it"), Status::Connected);
+                let hello = call(&host, "it", "any", &format!(r#"{{"n":{n}}}"#));
+                assert_eq!(text(hello), "hello");
+            }
+            release.send(()).unwrap();
+            assert_eq!(slow.join().unwrap(), "slow", "what else is open goes on");
+        });
+        let since = peer.requests();
+        assert!(since[opened..].iter().all(|one| one.is("tools/call")), "nothing is opened anew");
+    }
 }
 
 fn a_host_over_http_closes_within_its_bound() {

@@ -43,10 +43,12 @@ impl Calls {
             Ok(Outcome::InputRequired(input)) => return self.park(call, input, now),
             Ok(Outcome::TimedOut { .. }) => return self.finish(call, CallOutcome::TimedOut(limit), now),
             Ok(Outcome::Lost { maybe_ran } | Outcome::SessionGone { maybe_ran }) => {
-                return self.lose(call, (client, first, maybe_ran), reach, now);
+                reach.lost(client, now);
+                return self.lose(call, (first, maybe_ran), reach, now);
             }
             Err(ApiError::Closed | ApiError::NotReady) => {
-                return self.lose(call, (client, first, false), reach, now);
+                reach.gone(client, now);
+                return self.lose(call, (first, false), reach, now);
             }
             // Not by us: whoever drives the connection closed it.
             Ok(Outcome::Cancelled) => {

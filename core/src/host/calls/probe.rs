@@ -79,7 +79,7 @@ impl Calls {
         let Some((client, _)) = self.probes.open.remove(&probe) else { return false };
         match outcome {
             Ok(Outcome::TimedOut { .. } | Outcome::Lost { .. } | Outcome::SessionGone { .. }) => {
-                reach.lost(client, now);
+                reach.gone(client, now);
             }
             // The newest revision has no ping.
             Err(ApiError::WrongEra { method: Method::Ping, .. }) => {
@@ -98,7 +98,7 @@ impl Calls {
         {
             self.probes.open.remove(&probe);
             self.give_up(probe, client);
-            reach.lost(client, now);
+            reach.gone(client, now);
         }
     }
 

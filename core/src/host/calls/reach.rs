@@ -28,8 +28,12 @@ pub(in crate::host) trait Reach {
     fn registry(&self) -> &Registry;
     /// How a server can be reached. May start an attempt.
     fn way(&mut self, server: &str) -> Way;
-    /// A call's connection was lost.
+    /// A call was lost, and its connection with it, unless each has an exchange of its own.
     fn lost(&mut self, client: ClientHandle, now: Instant);
+    /// A connection is of no use any more, whatever its calls share.
+    fn gone(&mut self, client: ClientHandle, now: Instant) {
+        self.lost(client, now);
+    }
     /// The kinds of helper that may use a server's tools.
     fn sub_agents(&self, server: &str) -> &[String];
 }

@@ -115,15 +115,14 @@ impl Calls {
         true
     }
 
-    /// A call's connection was lost. It is made again only if nothing of it had left, and only where that is wanted.
+    /// A call was lost. It is made again only if nothing of it had left, and only where that is wanted.
     pub(super) fn lose(
         &mut self,
         call: CallHandle,
-        (client, first, maybe_ran): (ClientHandle, bool, bool),
+        (first, maybe_ran): (bool, bool),
         reach: &mut impl Reach,
         now: Instant,
     ) {
-        reach.lost(client, now);
         let Some(open) = self.table.get_mut(call) else { return };
         if self.replay == Replay::UnsentOnly && first && !maybe_ran && !open.replayed {
             (open.replayed, open.state) = (true, State::Deciding);

@@ -11,7 +11,7 @@ use crate::client::listing::{Cut, Listed, Step};
 use crate::client::{Listing, Outcome};
 use crate::error::ApiError;
 use crate::host::catalog::{Change, ListedTool, ServerTools};
-use crate::host::config::RefreshMode;
+use crate::host::config::{Carrier, RefreshMode};
 use crate::host::event::{ClientHandle, Event, RequestKey, Warning};
 use crate::host::link::loses_session;
 use crate::jsonrpc::RawJson;
@@ -55,6 +55,9 @@ impl Slot {
         let Some(client) = &mut self.client else { return };
         let session = client.session;
         let Some(run) = &mut client.run else { return };
+        // A connection that is being opened is of no use without its listing.
+        let alone = self.carrier == Carrier::Exchanges && client.stage == Stage::Open;
+        let ends_all = |outcome: &_| ends_all(outcome, alone);
         if matches!(run.kind, Kind::Probe | Kind::Dropped) && !ends_all(&outcome) {
             let probed = run.kind == Kind::Probe;
             client.run = None;
@@ -209,10 +212,10 @@ impl Slot {
     }
 }
 
-/// Whether a request ended because its connection did.
-const fn ends_all(outcome: &Result<Outcome, ApiError>) -> bool {
+/// Whether a request ended because its connection did. `alone`: it had an exchange of its own.
+const fn ends_all(outcome: &Result<Outcome, ApiError>, alone: bool) -> bool {
     match outcome {
-        Ok(outcome) => loses_session(outcome),
+        Ok(outcome) => !alone && loses_session(outcome),
         Err(error) => matches!(error, ApiError::Closed),
     }
 }

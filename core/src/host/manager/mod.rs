@@ -29,7 +29,7 @@ pub use self::state::ServerState;
 pub(super) use self::state::{MAX_ERROR_BYTES, MAX_INTRODUCTION_BYTES};
 use super::calls::{Reach, Way};
 use super::catalog::Registry;
-use super::config::HostConfig;
+use super::config::{Carrier, HostConfig};
 use super::event::{ClientHandle, Effect, Event, Warning};
 use super::link::{Gate, Status};
 use crate::client::{self, Outcome, Peer};
@@ -294,6 +294,14 @@ impl Reach for Manager {
     }
 
     fn lost(&mut self, client: ClientHandle, now: Instant) {
+        self.of_present(client, now, |slot, shared| {
+            if slot.carrier == Carrier::Stream {
+                slot.lost(shared);
+            }
+        });
+    }
+
+    fn gone(&mut self, client: ClientHandle, now: Instant) {
         self.of_present(client, now, Slot::lost);
     }
 

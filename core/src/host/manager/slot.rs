@@ -14,7 +14,7 @@ use crate::error::ConfigError;
 use crate::host::Mask;
 use crate::host::bounds::tools_bytes;
 use crate::host::catalog::{ListingSettings, Registry, ServerTools};
-use crate::host::config::{HostConfig, Refresh, ServerConfig};
+use crate::host::config::{Carrier, HostConfig, Refresh, ServerConfig};
 use crate::host::event::{ClientHandle, Effect, Event, RequestKey};
 use crate::host::link::{Reconnect, SessionNumber, Status};
 use crate::jsonrpc::RawJson;
@@ -28,6 +28,7 @@ pub(super) struct Slot {
     pub(super) index: u32,
     pub(super) name: Arc<str>,
     transport: &'static str,
+    pub(super) carrier: Carrier,
     pub(super) settings: ListingSettings,
     pub(super) connect_timeout: Duration,
     pub(super) sub_agents: Vec<String>,
@@ -199,6 +200,7 @@ impl Slot {
             index,
             name: name.clone(),
             transport: server.transport,
+            carrier: server.carrier,
             settings,
             connect_timeout: server.connect_timeout(),
             sub_agents: server.sub_agents.clone(),

@@ -192,3 +192,62 @@ fn a_person_can_reconnect_one_server_whatever_was_before() {
     assert_eq!(world.client("b"), b, "no other is touched");
     assert!(!world.manager.reconnect("c", world.now), "there is no such server");
 }
+
+/// A server whose calls have exchanges of their own.
+fn by_exchanges(config: &mut HostConfig) {
+    for server in config.servers.values_mut() {
+        server.carrier = Carrier::Exchanges;
+    }
+}
+
+#[test]
+fn a_call_that_had_an_exchange_of_its_own_is_lost_alone() {
+    // H-104
+    let mut world = World::up(&["a"], by_exchanges);
+    let first = world.client("a");
+    for _ in 0..3 {
+        Reach::lost(&mut world.manager, first, world.now);
+        world.drain();
+        assert_eq!((world.client("a"), world.way("a").as_str()), (first, "go"));
+    }
+    assert_eq!(world.told(), [""; 0]);
+    // Whoever does not answer at all, and whoever says that it is over, is opened anew.
+    Reach::gone(&mut world.manager, first, world.now);
+    world.drain();
+    let second = world.client("a");
+    assert_ne!(second, first);
+    world.ready("a");
+    assert_eq!(world.way("a"), "go");
+    world.lose("a");
+    assert_ne!(world.client("a"), second);
+    // Over a pipe one is all.
+    let mut world = World::up(&["a"], |_| ());
+    let first = world.client("a");
+    Reach::lost(&mut world.manager, first, world.now);
+    world.drain();
+    assert_ne!(world.client("a"), first);
+}
+
+#[test]
+fn a_listing_that_had_an_exchange_of_its_own_is_lost_alone() {
+    for outcome in [Outcome::Lost { maybe_ran: true }, Outcome::SessionGone { maybe_ran: false }] {
+        let mut world = World::up(&["a"], by_exchanges);
+        let first = world.client("a");
+        assert!(world.manager.refresh("a", world.now));
+        world.drain();
+        world.outcome("a", Ok(outcome.clone()));
+        assert_eq!((world.client("a"), world.way("a").as_str()), (first, "go"));
+        assert_eq!(world.offered(), ["mcp__a__t"]);
+        assert!(world.state("a").listing_failed && world.state("a").error.is_some(), "{outcome:?}");
+        assert!(world.manager.refresh("a", world.now), "it can be read anew");
+        world.drain();
+        world.page("a", &page(&["u"]));
+        assert!(!world.state("a").listing_failed);
+        // The first one belongs to the opening.
+        let mut world = World::new(&["a"], by_exchanges);
+        let first = world.client("a");
+        world.ready("a");
+        world.outcome("a", Ok(outcome.clone()));
+        assert!(!world.open.contains_key(&first), "{outcome:?}");
+    }
+}

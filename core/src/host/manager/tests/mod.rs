@@ -19,7 +19,7 @@ use core::time::Duration;
 use super::*;
 use crate::client::{RequestOptions, Start};
 use crate::error::CloseReason;
-use crate::host::config::{RefreshMode, ServerConfig};
+use crate::host::config::{Carrier, RefreshMode, ServerConfig};
 use crate::host::event::RequestKey;
 use crate::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
