@@ -10,7 +10,7 @@ use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::govern::Told;
-use sanswire::server::kit::Questions;
+use sanswire::server::kit::{self, Questions};
 use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
 use sanswire::waist::{ErrorClass, Spend};
 
@@ -49,6 +49,12 @@ impl Job {
 pub(crate) struct Cancel {
     cancelled: Mutex<bool>,
     changed: Condvar,
+}
+
+impl kit::Cancel for Cancel {
+    fn cancel(&self) {
+        self.set();
+    }
 }
 
 impl Cancel {

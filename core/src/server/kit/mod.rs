@@ -8,6 +8,9 @@
 //! A runtime needs the second half, and says what a handler is: a closure that blocks, one that gives a future, or
 //! anything else that can be cloned. Nothing here runs a handler, or waits for it.
 //!
+//! Around that stand [`Desk`], which keeps the requests of one connection of lines from their arrival to their answer, and
+//! [`Questions`], which keeps what one call asks its client.
+//!
 //! ```text
 //!  Offer ──▶ Assembly ──build──▶ Built { config, catalog, handlers }
 //!                                                     │ route(method, params)
@@ -52,6 +55,7 @@ mod assembly;
 mod content;
 mod contents;
 mod definition;
+mod desk;
 mod fault;
 mod handlers;
 mod messages;
@@ -69,6 +73,7 @@ pub use assembly::{Assembly, Built};
 pub use content::Content;
 pub use contents::{Contents, IntoContents};
 pub use definition::{Definition, Prompt, Resource, Tool};
+pub use desk::{Cancel, Desk, Request};
 pub use fault::BuildError;
 pub use handlers::{Handlers, Route};
 pub use messages::{IntoMessages, Messages};

@@ -86,8 +86,8 @@ impl Table {
         let frugal = self.frugal;
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_dirty = false;
-        connection.flush(key, now);
-        if connection.closed {
+        connection.flush(now);
+        if connection.desk.is_closed() {
             if connection.is_ready {
                 self.ready.retain(|ready| *ready != key);
             }
@@ -104,7 +104,7 @@ impl Table {
             connection.want = want;
             hub.want(key.to_u64(), &connection.ends, want);
         }
-        let deadline = connection.machine.poll_timeout();
+        let deadline = connection.desk.machine.poll_timeout();
         self.line_up(key);
         self.deadline = match (self.deadline, deadline) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -116,7 +116,7 @@ impl Table {
     fn line_up(&mut self, key: Key) {
         let max_running = self.max_running;
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !connection.is_ready && connection.may_run(max_running) {
+        if !connection.is_ready && connection.desk.may_run(max_running) {
             connection.is_ready = true;
             self.ready.push_back(key);
         }
@@ -159,10 +159,10 @@ impl Traffic for Table {
             connection.writable();
         }
         if readable {
-            connection.read(key, now);
+            connection.read(now);
         }
         if over {
-            connection.gone(key, now);
+            connection.gone(now);
         }
         self.line_up(key);
         self.soil(key);
@@ -176,9 +176,9 @@ impl Traffic for Table {
         let keys = self.connections.keys();
         for key in keys {
             let Some(connection) = self.connections.get_mut(key) else { continue };
-            match connection.machine.poll_timeout() {
+            match connection.desk.machine.poll_timeout() {
                 Some(at) if at <= now => {
-                    connection.machine.handle_timeout(now);
+                    connection.desk.machine.handle_timeout(now);
                     self.soil(key);
                 }
                 Some(at) => self.deadline = Some(self.deadline.map_or(at, |earlier| earlier.min(at))),
@@ -206,8 +206,8 @@ impl Traffic for Table {
         while let Some(key) = self.ready.pop_front() {
             let Some(connection) = self.connections.get_mut(key) else { continue };
             // One whose client does not read waits until it does.
-            let job = if connection.may_run(max_running) { connection.next() } else { None };
-            connection.is_ready = job.is_some() && connection.may_run(max_running);
+            let job = if connection.desk.may_run(max_running) { connection.next_job(key) } else { None };
+            connection.is_ready = job.is_some() && connection.desk.may_run(max_running);
             if connection.is_ready {
                 self.ready.push_back(key);
             }
@@ -220,16 +220,14 @@ impl Traffic for Table {
 
     fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
         if let Some((key, connection)) = self.of(&job) {
-            connection.running -= 1;
-            connection.respond(job.request, reply, now);
-            connection.machine.recycle(job.params);
+            connection.desk.finish(job.request, job.params, reply, now);
             self.soil(key);
         }
     }
 
     fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
         if let Some((key, connection)) = self.of(job) {
-            drop(connection.machine.notify(job.request, notice, now));
+            drop(connection.desk.machine.notify(job.request, notice, now));
             self.soil(key);
         }
     }
@@ -242,31 +240,30 @@ impl Traffic for Table {
         now: Instant,
     ) -> Result<(), ApiError> {
         let (key, connection) = self.of(job).ok_or(ApiError::Closed)?;
-        let peer = connection.machine.request_input(job.request, input, now)?;
-        connection.asked.insert(peer, waiter);
+        connection.desk.ask(job.request, input, waiter, now)?;
         self.soil(key);
         Ok(())
     }
 
     fn set_catalog(&mut self, catalog: Arc<Catalog>) {
-        self.change_all(|connection| connection.machine.set_catalog(Arc::clone(&catalog)));
+        self.change_all(|connection| connection.desk.machine.set_catalog(Arc::clone(&catalog)));
     }
 
     fn list_changed(&mut self, kind: ListKind, now: Instant) {
-        self.change_all(|connection| connection.machine.list_changed(kind, now));
+        self.change_all(|connection| connection.desk.machine.list_changed(kind, now));
     }
 
     fn resource_updated(&mut self, uri: &str, now: Instant) {
-        self.change_all(|connection| drop(connection.machine.resource_updated(uri, now)));
+        self.change_all(|connection| drop(connection.desk.machine.resource_updated(uri, now)));
     }
 
     fn stop(&mut self, how: Stop, now: Instant) {
         self.change_all(|connection| match how {
             Stop::Drain => {
-                let drain = connection.machine.session().config().limits.drain;
-                connection.machine.shutdown(drain, now);
+                let drain = connection.desk.machine.session().config().limits.drain;
+                connection.desk.machine.shutdown(drain, now);
             }
-            Stop::Now => connection.machine.close(now),
+            Stop::Now => connection.desk.machine.close(now),
         });
     }
 }
