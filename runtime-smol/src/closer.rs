@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::shared::Shared;
-use crate::shutdown::{patience_of, shut_down};
+use crate::shutdown::{all_ended, patience_of, shut_down};
 
 /// Ends a connection from another task, while it is being opened too: what a signal or a button needs. Give it to
 /// [`ConnectOptions::closer`](crate::ConnectOptions::closer); clones are the same. It keeps no connection open.
@@ -35,9 +35,7 @@ impl Closer {
         for shared in &open {
             shared.begin_close();
         }
-        for shared in &open {
-            shared.ended().await;
-        }
+        all_ended(&open).await;
     }
 
     /// As [`close`](Self::close), and as [`close_all`](crate::close_all) within `total`. Whether all servers that were

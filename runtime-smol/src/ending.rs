@@ -12,6 +12,7 @@ use sanswire::error::CloseReason;
 use sanswire_system::os::{Child, Exiting, Pipes};
 use sanswire_system::{Ended, Exit};
 
+use crate::line::MAX_READS;
 use crate::link::Link;
 use crate::shared::{Shared, State};
 use crate::wire::{self, Got, Wire};
@@ -215,8 +216,10 @@ impl Pipes for Left {
         if let Some(hurried) = &mut self.hurried {
             while matches!(hurried.read(&mut [0; 64]), Ok(64)) {}
         }
+        // Within a bound: what is written without end must not keep anybody from being stopped.
         let mut room = Vec::with_capacity(16 * 1024);
-        while let Some(input) = &self.input {
+        for _ in 0..MAX_READS {
+            let Some(input) = &self.input else { break };
             room.clear();
             match wire::read_stderr(input.as_fd(), &mut room) {
                 Got::Bytes { full: true, .. } => {}
@@ -225,7 +228,8 @@ impl Pipes for Left {
             }
         }
         let mut state = self.shared.lock();
-        while let Some(stderr) = &self.stderr {
+        for _ in 0..MAX_READS {
+            let Some(stderr) = &self.stderr else { break };
             match self.shared.take_stderr(&mut state, stderr.as_fd()) {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => break,

@@ -28,8 +28,9 @@ struct Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
+        // It waits for the system, if not for long.
         if let Some(child) = self.child.take() {
-            child.kill();
+            drop(threads::on_parent(move || child.kill()));
         }
     }
 }

@@ -43,7 +43,9 @@ impl State {
             Seat::Call(request) => self.calls.set_waiter(request, waker),
             Seat::Guest(guest) => self.guests.set_waiter(guest, waker),
         };
-        self.after().spent.extend(spent);
+        if let Some(spent) = spent {
+            self.after().spend(spent);
+        }
     }
 }
 
@@ -135,7 +137,7 @@ impl Shared {
 
     fn spend(&self, state: &mut State, before: Target) {
         if let Target::Task(waker) = before {
-            state.after().spent.push(waker);
+            state.after().spend(waker);
         }
     }
 

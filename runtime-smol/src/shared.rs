@@ -103,8 +103,9 @@ pub(crate) struct State {
 #[derive(Default)]
 pub(crate) struct After {
     pub(crate) wakes: Vec<Waker>,
-    /// Wakers that are of no use any more.
-    pub(crate) spent: Vec<Waker>,
+    /// Wakers that are of no use any more; seldom more than one.
+    spent: Option<Waker>,
+    more_spent: Vec<Waker>,
     /// The leader has to be told of what happened.
     pub(crate) ring: bool,
     pub(crate) parting: Option<Parting>,
@@ -172,10 +173,17 @@ impl After {
     const fn is_empty(&self) -> bool {
         !self.ring
             && self.wakes.is_empty()
-            && self.spent.is_empty()
+            && self.spent.is_none()
             && self.parting.is_none()
             && self.begun.is_empty()
             && self.withdrawn.is_empty()
+    }
+
+    /// A waker is of no use any more.
+    pub(crate) fn spend(&mut self, waker: Waker) {
+        if let Some(waker) = self.spent.replace(waker) {
+            self.more_spent.push(waker);
+        }
     }
 
     fn run(self, shared: &Shared) {

@@ -52,11 +52,20 @@ pub(crate) async fn shut_down(connections: &[Arc<Shared>], total: Duration) -> V
     for shared in connections {
         shared.cut_off();
     }
+    ended_by(end, connections).await;
+    connections.iter().map(|shared| shared.lock().exit.clone()).collect()
+}
+
+/// Waits for the end of all, side by side.
+pub(crate) async fn all_ended(connections: &[Arc<Shared>]) {
+    ended_by(after(Duration::MAX), connections).await;
+}
+
+async fn ended_by(end: Instant, connections: &[Arc<Shared>]) {
     within(end, connections, async |shared| {
         shared.ended().await;
     })
     .await;
-    connections.iter().map(|shared| shared.lock().exit.clone()).collect()
 }
 
 /// Waits for something of all, side by side, until `end` at most.

@@ -121,7 +121,14 @@ impl Watch {
 
     /// There is something to do for a connection that this leads.
     pub(crate) fn post(&self, connection: Weak<Shared>) {
-        self.put(|queue| queue.ready.push_back(connection));
+        self.put(|queue| {
+            // Nobody runs this, perhaps ever: what is gone must not pile up.
+            if queue.runners.is_empty() && queue.ready.len().is_power_of_two() {
+                queue.ready.retain(|connection| connection.strong_count() > 0);
+                queue.listed.retain(|connection| connection.strong_count() > 0);
+            }
+            queue.ready.push_back(connection);
+        });
     }
 
     /// A leader was woken, and may not come.

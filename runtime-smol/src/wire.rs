@@ -47,9 +47,10 @@ pub(crate) enum Got {
 }
 
 impl Wire {
-    /// A child's pipes.
+    /// A child's pipes, none of which blocks.
     pub(crate) fn pipes(stdout: OwnedFd, stdin: OwnedFd) -> io::Result<Self> {
-        Ok(Self::Pipes { input: Async::new(stdout)?, output: Async::new(stdin)?, depth: Depth::Shallow })
+        let (input, output) = (Async::new_nonblocking(stdout)?, Async::new_nonblocking(stdin)?);
+        Ok(Self::Pipes { input, output, depth: Depth::Shallow })
     }
 
     pub(crate) fn tcp(stream: Async<TcpStream>) -> io::Result<Self> {

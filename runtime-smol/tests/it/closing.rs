@@ -14,7 +14,7 @@ use crate::common::{
 trials! {
     each: closing_twice_is_the_same, open_calls_end_with_the_connection, the_last_to_go_ends_it,
         a_closer_ends_what_is_being_opened, killing_waits_for_nothing;
-    once: a_begun_close_takes_its_course, a_server_that_reads_no_more, a_stubborn_server_is_killed,
+    once: a_begun_close_takes_its_course, a_server_that_reads_no_more, a_stubborn_server_is_terminated,
         many_are_stopped_side_by_side, a_stream_that_ends, a_dropped_stream_is_closed,
         a_pending_call_outlives_the_client, a_full_pipe_does_not_hold_up_the_end
 }
@@ -103,9 +103,10 @@ async fn a_server_that_reads_no_more() {
     client.close().await;
 }
 
-async fn a_stubborn_server_is_killed() {
+async fn a_stubborn_server_is_terminated() {
     let mut options = options();
-    options.stop = ladder(30);
+    options.stop =
+        StopLadder::new(Duration::from_millis(30), Duration::from_secs(3), Duration::from_secs(60));
     let client = Client::connect(&child(&["ignore-eof"]), options).await.unwrap();
     let grandchild: u32 = tool(&client, "grandchild", "{}").await.parse().unwrap();
     let exit = client.close().await;
