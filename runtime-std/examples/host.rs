@@ -40,7 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     let mut builder = Host::builder(HostConfig::default()).approver(Terminal);
     for name in ["first", "second"] {
-        let line = arguments.next().ok_or("give the command lines of two servers")?;
+        let line = arguments
+            .next()
+            .ok_or("usage: host 'SERVER ARGUMENT ...' 'SERVER ARGUMENT ...' [NAME TOOL ARGUMENTS]")?;
         let mut words = line.split_whitespace();
         let command = Command::new(words.next().ok_or("a command line is empty")?).args(words);
         let launch = Launch::command(command, ConnectOptions::new("host-example", "1.0"));

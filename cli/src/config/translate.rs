@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::expand::{Lookup, Piece, Reference, expand, pieces};
 use super::kind::Kind;
 use super::launch::{Values, is_secret_name};
-use super::remote::Remote;
+use super::remote::{Remote, check_url};
 use crate::json::object;
 
 /// The entry in our own words; what it says of approvals is left behind. References stay references, so that no
@@ -41,11 +41,12 @@ pub(crate) fn translate(entry: &Entry) -> Result<RawJson, String> {
             };
             Written::Command { program, args, env, cwd }
         }
-        Kind::Http(remote) => Written::Web(Remote {
-            url: text.resolved(&remote.url, "url")?,
-            headers: text.all(&remote.headers, "headers")?,
-            ..remote.clone()
-        }),
+        Kind::Http(remote) => {
+            let url = text.resolved(&remote.url, "url")?;
+            // What could not be used is not written down: it may hold a name and a password.
+            check_url(&url).map_err(|why| format!("its url cannot be used: {why}"))?;
+            Written::Web(Remote { url, headers: text.all(&remote.headers, "headers")?, ..remote.clone() })
+        }
         Kind::Demo => return Err("it is built in".into()),
         Kind::Broken(why) => return Err(why.clone()),
     };

@@ -63,6 +63,25 @@ fn what_is_imported_with_secrets_in_it_says_which_members_hold_them() {
 }
 
 #[test]
+fn an_address_that_cannot_be_used_is_not_written_down() {
+    let home = Home::new();
+    home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"user":{"url":"https://me:s3cret@x/mcp"},"ws":{"url":"ws://x"},"fine":{"url":"https://x"}}}"#,
+    );
+    let ran = home.run(&["import"]);
+    assert!(ran.status == 0 && !format!("{ran:?}").contains("s3cret"), "{ran:?}");
+    for says in [
+        "left out user from cursor: its url cannot be used: names and passwords do not belong into an address",
+        "left out ws from cursor: its url cannot be used: an address begins with http://",
+        "imported fine from cursor",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {ran:?}");
+    }
+    assert!(!home.read(OWN).contains("s3cret"));
+}
+
+#[test]
 fn what_is_added_with_secrets_in_it_says_which_members_hold_them() {
     // H-153
     let home = Home::new();
