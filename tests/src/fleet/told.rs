@@ -12,7 +12,7 @@ impl World {
     /// Asks for a call of the tool of that exposed name.
     ///
     /// # Errors
-    /// As [`Fleet::call`].
+    /// As [`Fleet::call`](sanswire::host::Fleet::call).
     pub fn try_call(&mut self, tool: &str, arguments: &str) -> Result<CallHandle, CallRefused> {
         let request = CallRequest::new("1", Target::Exposed(tool.into()), Some(json(arguments)));
         self.make(request)
@@ -21,7 +21,7 @@ impl World {
     /// Asks for a call.
     ///
     /// # Errors
-    /// As [`Fleet::call`].
+    /// As [`Fleet::call`](sanswire::host::Fleet::call).
     ///
     /// # Panics
     /// If its handle was used before.
