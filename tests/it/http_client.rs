@@ -509,6 +509,13 @@ fn the_era_is_what_the_answer_to_the_probe_says() {
             .iter()
             .find_map(|event| if let Event::Ready(peer) = event { Some(peer) } else { None });
         assert_eq!(ready.unwrap().era, Era::Legacy, "{status} {body}");
+        let get = rig.take();
+        rig.answer(&get, 405, &[], b"");
+        rig.request(Method::ToolsList, json!({}));
+        let next = rig.take();
+        for sent in [get, next] {
+            assert_eq!(sent.field("mcp-protocol-version"), Some("2025-11-25"), "{status} {body}");
+        }
     }
     let silent: [Answer<'_>; 5] = [
         (406, vec![JSON], error(-32600)),

@@ -65,6 +65,9 @@ fn what_is_pushed_is_told_and_its_stream_goes_on_where_it_was() {
     rig.wait(SECOND);
     let again = rig.take();
     assert_eq!((again.head.verb.as_str(), again.field("last-event-id")), ("GET", Some("7")));
+    for get in [get, again] {
+        assert_eq!(get.field("accept"), Some("text/event-stream"));
+    }
 }
 
 #[test]
@@ -136,7 +139,7 @@ fn a_server_that_asks_for_no_pause_is_not_asked_without_end() {
 
 #[test]
 fn an_answer_whose_stream_breaks_is_fetched_by_get() {
-    // P-192 P-194 P-206
+    // P-189 P-192 P-194 P-206
     let mut rig = Rig::legacy("2025-11-25", Some("s"));
     let call = rig.call("x", json!({}));
     let sent = rig.take();
@@ -149,6 +152,7 @@ fn an_answer_whose_stream_breaks_is_fetched_by_get() {
     rig.wait(SECOND);
     let get = rig.take();
     assert_eq!((get.head.verb.as_str(), get.field("last-event-id")), ("GET", Some("a-1")));
+    assert_eq!(get.field("accept"), Some("text/event-stream"));
     assert_eq!(get.field("mcp-session-id"), Some("s"));
     rig.head(&get, 200, &[SSE]);
     // The server lets go on purpose, and is asked again.

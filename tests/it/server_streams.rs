@@ -158,7 +158,12 @@ impl Streams {
         let id = format!("r{}", self.next + 1);
         let modern = self.rng.chance(50);
         let kind = self.rng.below(6);
-        let more = json!({"progressToken": id, "io.modelcontextprotocol/logLevel": "info"});
+        // Whoever asks can be asked, but for the era.
+        let more = json!({
+            "progressToken": id,
+            "io.modelcontextprotocol/logLevel": "info",
+            "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+        });
         let message = match (modern, kind) {
             (true, 0) => {
                 let filter = json!({"notifications": {"toolsListChanged": true}});

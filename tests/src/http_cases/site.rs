@@ -158,7 +158,14 @@ impl Site {
         let legacy = self.row.to.is_legacy() && self.sessions > 0 && request.method() != "initialize";
         let post = request.verb == "POST";
         let streams = (request.verb == "GET").then_some("text/event-stream");
+        let modern = matches!(request.method().as_str(), "server/discover" | "tools/list" | "tools/call");
+        let version = match request.method().as_str() {
+            "initialize" => None,
+            _ if self.sessions > 0 => Some("2025-11-25"),
+            _ => modern.then_some("2026-07-28"),
+        };
         let expected = [
+            ("mcp-protocol-version", version),
             ("authorization", Some(&*format!("Bearer {SECRET}-token"))),
             ("mcp-session-id", legacy.then_some(&*session)),
             ("content-type", post.then_some("application/json")),
