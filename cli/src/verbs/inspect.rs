@@ -49,10 +49,18 @@ pub(super) fn find<'t>(context: &Context, tools: &'t Tools, target: &Target) -> 
         return Err(Failure::not_found(format!("{} cannot be used: {}", target.named(), aside.what.reason))
             .of(server));
     }
+    if let Some((_, why)) = tools.left_out().find(|(name, _)| *name == target.item) {
+        let told = format!("{} cannot be called: {why}", target.named());
+        return Err(Failure::not_found(told).of(server).hint("whoever runs the server can put that right"));
+    }
     let known: Vec<String> = tools.items().map(|tool| tool.name().to_owned()).collect();
     let failure = Failure::not_found(format!("{server} has no tool {:?}", target.item)).of(server);
     Err(match suggestion(&target.item, &known) {
         Some(meant) => failure.hint(format!("did you mean {meant}?")),
+        None if known.is_empty() && tools.left_out().next().is_some() => failure.hint(format!(
+            "{} says why none of its tools can be called",
+            target.advice(context, "tools", false)
+        )),
         None if known.is_empty() => failure.hint("it lists no tools at all"),
         None => failure.hint(format!("{} lists what it has", target.advice(context, "tools", false))),
     })

@@ -1,6 +1,7 @@
 //! `tools`: what there is to call.
 
 use sanswire::client::Peer;
+use sanswire::error::Violation;
 use sanswire::host::catalog::ToolFilter;
 use sanswire::host::policy::ServerMode;
 use sanswire::jsonrpc::RawJson;
@@ -25,6 +26,8 @@ pub(super) struct Tools {
     /// All of them, those that the configuration leaves out too.
     pub(super) all: Collection<Tool>,
     filter: ToolFilter,
+    /// Those that the link left out, by name, and why: they cannot be called over it.
+    left_out: Vec<(String, String)>,
 }
 
 impl Tools {
@@ -32,7 +35,11 @@ impl Tools {
     pub(super) fn of(session: &Session<'_>) -> Result<Self, Failure> {
         let listed = session.list("tools", "tools", true, Method::ToolsList)?;
         let all = Collection::read(&listed.pages);
-        Ok(Self { pages: listed.pages, all, filter: session.filter.clone() })
+        let left_out = session.client.violations().into_iter().filter_map(|violation| match violation {
+            Violation::ToolLeftOut { tool, why } => Some((tool.into(), session.masked(&why.to_string()))),
+            _ => None,
+        });
+        Ok(Self { pages: listed.pages, all, filter: session.filter.clone(), left_out: left_out.collect() })
     }
 
     /// Those that there are, for whoever uses this configuration.
@@ -43,6 +50,12 @@ impl Tools {
     /// The tool of that name. One that is left out is not there.
     pub(super) fn find(&self, name: &str) -> Option<&Tool> {
         self.all.find(name).filter(|tool| self.filter.admit(tool.name()).is_ok())
+    }
+
+    /// Those that the server lists and that cannot be called, with the reason; the configuration's own choice aside.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = (&str, &str)> {
+        let admitted = self.left_out.iter().filter(|(name, _)| self.filter.admit(name).is_ok());
+        admitted.map(|(name, why)| (name.as_str(), why.as_str()))
     }
 
     /// As they were sent, under one name.
@@ -59,6 +72,9 @@ impl Tools {
         }
         for aside in self.all.set_aside_items() {
             context.warn(&format!("{server}: {}", aside.what));
+        }
+        for (name, why) in self.left_out() {
+            context.warn(&format!("{server}: the tool {name:?} cannot be called: {why}"));
         }
         let names = self.all.items().iter().map(Tool::name);
         for warning in self.filter.apply(ServerMode::Ask, names).warnings {

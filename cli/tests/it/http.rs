@@ -1,10 +1,10 @@
 //! Servers on the web that answer as they should.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::home::{Home, run};
 use crate::pty::Terminal;
-use crate::web::{Demo, Web, answer, legacy};
+use crate::web::{Demo, Web, answer, json_answer, legacy};
 
 #[test]
 fn every_verb_speaks_to_an_address() {
@@ -261,4 +261,45 @@ fn a_signal_ends_a_call_over_http() {
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     assert_eq!(crate::home::wait(&mut child), 130);
     assert_eq!(demo.end("-INT"), 0, "nothing holds it up");
+}
+
+#[test]
+fn a_tool_that_cannot_be_called_over_http_is_said_to_be_none_of_that_and_why() {
+    let home = Home::new();
+    let listed = |tools: Value| {
+        Web::new(move |asked| {
+            let message = asked.message();
+            let result = match asked.method().as_str() {
+                "server/discover" => json!({
+                    "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+                    "ttlMs": 0, "cacheScope": "private",
+                }),
+                _ => json!({"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}),
+            };
+            json_answer("200 OK", "", &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+        })
+    };
+    let bad = json!({"name": "bad", "inputSchema": {
+        "type": "object", "properties": {"a": {"type": "number", "x-mcp-header": "A"}},
+    }});
+    let good = json!({"name": "good", "inputSchema": {"type": "object"}});
+    for (tools, other) in
+        [(json!([bad]), "says why none of its tools can be called"), (json!([bad, good]), "")]
+    {
+        let web = listed(tools);
+        for words in [&["call", "--yes", "bad"][..], &["inspect", "bad"]] {
+            let ran = home.run(&[words, &["--url", &web.url()]].concat());
+            assert_eq!(ran.status, 5, "{ran:?}");
+            assert!(
+                ran.stderr.contains("bad cannot be called: ") && ran.stderr.contains("x-mcp-header"),
+                "{ran:?}"
+            );
+        }
+        let ran = home.run(&["tools", "--url", &web.url()]);
+        assert!(ran.status == 0 && ran.stderr.contains("the tool \"bad\" cannot be called: "), "{ran:?}");
+        let ran = home.run(&["call", "--yes", "other", "--url", &web.url()]);
+        assert!(ran.status == 5 && ran.stderr.contains(other), "{ran:?}");
+        assert!(!ran.stderr.contains("no tools at all"), "{ran:?}");
+    }
+    assert_eq!(listed(json!([])).asked().len(), 0);
 }
