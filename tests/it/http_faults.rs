@@ -10,7 +10,7 @@ use sanswire::exchange::HttpRefusal;
 use sanswire::http::client::End;
 use sanswire::http::h1::Fault;
 use sanswire::mcp::Method;
-use sanswire_tests::http_rig::{JSON, Rig, SSE};
+use sanswire_tests::http_rig::{JSON, Rig, SSE, Sent};
 use serde_json::json;
 
 /// What came of an answer: fields, and some of the content.
@@ -104,7 +104,7 @@ fn a_forgotten_session_is_told_to_every_call_in_it() {
 }
 
 /// A client whose handshake was refused over streamable HTTP with 405, and the GET that looks for the older transport.
-fn refused(error: Option<i64>) -> (Rig, sanswire_tests::http_rig::Sent, CloseReason) {
+fn refused(error: Option<i64>) -> (Rig, Sent, CloseReason) {
     let mut rig = Rig::unknown();
     let probe = rig.take();
     rig.answer(&probe, 404, &[], b"");
@@ -196,4 +196,53 @@ fn what_a_refusal_by_both_means_for_the_next_start_is_what_the_first_means() {
     rig.body(&get, format!("data: {message}\n\n").as_bytes());
     assert!(rig.events.iter().any(|event| matches!(event, Event::Ready(_))));
     rig.end(&get, End::Broken);
+}
+
+#[test]
+fn a_request_that_one_of_several_servers_refuses_for_its_version_is_sent_once_more() {
+    // P-057
+    let refusal = |sent: &Sent, supported: &[&str]| {
+        let data = json!({"supported": supported, "requested": "2026-07-28"});
+        let error = json!({"code": -32022, "message": "no", "data": data});
+        json!({"jsonrpc": "2.0", "id": sent.message()["id"], "error": error}).to_string()
+    };
+    let both = ["2026-07-28", "2025-11-25"];
+    for method in ["tools/call", "tools/list"] {
+        let ask = |rig: &mut Rig| rig.request(Method::from_name(method), json!({"name": "x"}));
+        // By another one.
+        let mut rig = Rig::modern();
+        let asked = ask(&mut rig);
+        let first = rig.take();
+        rig.answer(&first, 400, &[JSON], refusal(&first, &both).as_bytes());
+        let second = rig.take();
+        assert_eq!((second.method(), rig.outcome(asked)), (method.into(), None));
+        assert_ne!(first.message()["id"], second.message()["id"], "a new id");
+        assert_eq!(second.field("mcp-protocol-version"), Some("2026-07-28"));
+        rig.reply(&second, json!({"resultType": "complete", "content": [], "tools": []}));
+        rig.result(asked);
+        // Once is enough.
+        let asked = ask(&mut rig);
+        for _ in 0..2 {
+            let sent = rig.take();
+            rig.answer(&sent, 400, &[JSON], refusal(&sent, &both).as_bytes());
+        }
+        assert!(matches!(rig.outcome(asked), Some(Outcome::Error(error)) if error.code == -32022));
+        rig.quiet();
+        // One that does not know it is not asked again, and neither is one that names none.
+        for supported in [&["2025-11-25"][..], &["2027-01-01"], &[]] {
+            let asked = ask(&mut rig);
+            let sent = rig.take();
+            rig.answer(&sent, 400, &[JSON], refusal(&sent, supported).as_bytes());
+            assert!(matches!(rig.outcome(asked), Some(Outcome::Error(error)) if error.code == -32022));
+            rig.quiet();
+        }
+        assert_eq!(rig.closed(), None);
+    }
+    // In a session the version is agreed on.
+    let mut rig = Rig::legacy("2025-11-25", Some("a"));
+    let asked = rig.call("x", json!({}));
+    let sent = rig.take();
+    rig.answer(&sent, 400, &[JSON], refusal(&sent, &["2025-11-25"]).as_bytes());
+    assert!(matches!(rig.outcome(asked), Some(Outcome::Error(_))));
+    rig.quiet();
 }

@@ -14,7 +14,7 @@ use crate::http::client::calls::Place;
 use crate::http::client::legacy::Gate;
 use crate::http::client::wire::{Reading, Role};
 use crate::http::head::{HttpHandle, ResponseHead};
-use crate::jsonrpc::{self, Message};
+use crate::jsonrpc::{self, Kind, Message};
 use crate::mcp::{Era, Method, codes};
 use crate::time::Instant;
 
@@ -233,9 +233,44 @@ impl Client {
         if probe && says_nothing(status) && !codes::is_modern(error.code) {
             return self.call_ended(handle, ExchangeEnd::Refused(refusal), now);
         }
-        if !self.falls_back(handle, status, Some(&error)) && !self.refetches(handle, &frame) {
+        if !self.falls_back(handle, status, Some(&error))
+            && !self.refetches(handle, &frame)
+            && !self.asks_another(handle, &frame)
+        {
             self.answer_by_error(handle, frame, now);
         }
+    }
+
+    /// A request was refused for its version, and the version is among those that are named: several servers stand
+    /// behind the address, and one of them knows it. Nothing was done, so it is sent once more. Says whether that is so.
+    ///
+    /// Spec: MCP 2026-07-28 basic/versioning, "Unsupported Versions".
+    fn asks_another(&mut self, handle: ExchangeHandle, frame: &Bytes) -> bool {
+        let Some(revision) = self.session.revision().filter(|revision| revision.era() == Era::Modern) else {
+            return false;
+        };
+        let may = self.calls.get(handle).is_some_and(|call| !call.again && !call.exchange.message.is_empty());
+        if !may || memchr::memmem::find(frame, b"-32022").is_none() || !self.session.awaits(handle) {
+            return false;
+        }
+        let depth = self.session.config().limits.max_json_depth;
+        let Ok(Message::Error { error, .. }) = jsonrpc::parse(frame.clone(), depth) else { return false };
+        let supported = error.data.as_ref().and_then(|data| data.view().get("supported"));
+        let names_it = supported.is_some_and(|all| {
+            all.kind() == Kind::Array
+                && all.elements().any(|one| one.str().is_some_and(|one| one.eq_str(revision.as_str())))
+        });
+        if error.code != codes::UNSUPPORTED_VERSION || !names_it {
+            return false;
+        }
+        let Some(call) = self.calls.remove(handle) else { return false };
+        if let Place::On(wire) = call.place {
+            self.pass_by(wire);
+        }
+        if let Some(exchange) = self.session.send_again(&call.exchange) {
+            self.start(exchange, true);
+        }
+        true
     }
 
     /// The answer is this error, whatever id it carries.
@@ -251,7 +286,7 @@ impl Client {
     pub(super) fn deliver(&mut self, handle: ExchangeHandle, frame: Frame, only: bool, now: Instant) {
         let frame = match frame {
             Frame::Message(frame) => {
-                if self.refetches(handle, &frame) {
+                if self.refetches(handle, &frame) || self.asks_another(handle, &frame) {
                     return;
                 }
                 let frame = self.sift(handle, frame);
