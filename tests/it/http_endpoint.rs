@@ -6,6 +6,7 @@ mod fairness;
 mod heads;
 mod modern;
 mod order;
+mod pages;
 mod resume;
 mod sessions;
 

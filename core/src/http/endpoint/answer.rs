@@ -78,6 +78,7 @@ impl Endpoint {
 
     /// The whole answer, which is the end of the exchange.
     pub(super) fn answer_whole(&mut self, n: u64, mut head: ResponseHead, body: Body) {
+        self.open_to_page(n, &mut head);
         if let Some(exchange) = self.remove(n) {
             self.tell_session(&exchange, &mut head);
         }
@@ -198,6 +199,7 @@ impl Endpoint {
         let Some(exchange) = self.exchanges.get(&n) else { return };
         let (session, mut head) = (exchange.session, events_head());
         self.tell_session(exchange, &mut head);
+        self.open_to_page(n, &mut head);
         let exchange = HttpHandle::numbered(n);
         self.effects.push(Effect::Respond { exchange, head, body: Body::Stream });
         let stream = self.sessions.get_mut(session).map(|served| served.streams.open(Some(n), n));
@@ -276,6 +278,7 @@ impl Endpoint {
 
     /// Takes an exchange out of all tables.
     pub(super) fn remove(&mut self, n: u64) -> Option<Exchange> {
+        self.pages.remove(&n);
         let exchange = self.exchanges.remove(&n)?;
         if let Some(at) = exchange.timer {
             self.timers.remove(at, Due::Exchange(n));

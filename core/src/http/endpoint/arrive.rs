@@ -1,7 +1,7 @@
 //! Requests as they come: who may come, which answers they take, how much they bring.
 //!
 //! What is wrong with a head is looked for in this order: its host (400, 403), its origin (403), its path (404), its
-//! method (405), what its body is (415), which answers it takes (406), who asks (401), how long its body is (413),
+//! method (405; a browser that asks what a page may do has its answer before), what its body is (415), which answers it takes (406), who asks (401), how long its body is (413),
 //! whether there is room (503).
 
 use alloc::boxed::Box;
@@ -36,6 +36,13 @@ impl Endpoint {
         let n = exchange.number();
         if self.exchanges.contains_key(&n) {
             return;
+        }
+        self.note_page(n, &head);
+        if let Err(refused) = self.addressed(&head) {
+            return self.refuse_head(n, &head, refused);
+        }
+        if self.is_preflight(n, &head) {
+            return self.answer_preflight(n, &head);
         }
         let (principal, accepts) = match self.welcome(&head, length) {
             Ok(welcome) => welcome,
@@ -82,7 +89,8 @@ impl Endpoint {
         self.refuse(n, refused, bodiless);
     }
 
-    fn welcome(&self, head: &RequestHead, length: Option<u64>) -> Result<(Principal, Accepts), Refused> {
+    /// Whether a request is meant for here, and may come from where it does.
+    fn addressed(&self, head: &RequestHead) -> Result<(), Refused> {
         let (fields, config) = (&head.fields, &self.config);
         let (authority, path) = split(&head.target);
         match Once::of(fields, "Host") {
@@ -107,6 +115,11 @@ impl Endpoint {
         if path != config.path {
             return Err(Refused::new(404, "there is nothing here; the endpoint has another path"));
         }
+        Ok(())
+    }
+
+    fn welcome(&self, head: &RequestHead, length: Option<u64>) -> Result<(Principal, Accepts), Refused> {
+        let (fields, config) = (&head.fields, &self.config);
         self.verb_allowed(head)?;
         if head.verb == Verb::Post && !asked::is_json(fields) {
             return Err(Refused::new(

@@ -13,8 +13,8 @@ use crate::server::{Catalog, Head};
 pub(super) const VERSION: &str = "MCP-Protocol-Version";
 pub(super) const SESSION: &str = "Mcp-Session-Id";
 pub(super) const LAST_EVENT: &str = "Last-Event-ID";
-const METHOD: &str = "Mcp-Method";
-const NAME: &str = "Mcp-Name";
+pub(super) const METHOD: &str = "Mcp-Method";
+pub(super) const NAME: &str = "Mcp-Name";
 
 /// A field that may stand once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

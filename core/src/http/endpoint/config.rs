@@ -25,7 +25,8 @@ pub struct EndpointConfig {
     pub path: String,
     /// Which `Host` fields are welcome.
     pub hosts: Names,
-    /// Which `Origin` fields are welcome; a request without one always is.
+    /// Which `Origin` fields are welcome; a request without one always is. Pages of origins that are listed by name may
+    /// read what they are answered, and their browsers are told so before they ask (CORS); no others are.
     pub origins: Names,
     /// Who may come. Empty: anybody, anonymously.
     pub tokens: Vec<Token>,

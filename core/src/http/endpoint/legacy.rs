@@ -56,9 +56,10 @@ impl Endpoint {
         self.exchanges.insert(n, exchange);
         self.join(n, session, now);
         self.arm(n, now);
-        let respond =
-            Effect::Respond { exchange: HttpHandle::numbered(n), head: events_head(), body: Body::Stream };
-        self.effects.push(respond);
+        let mut answer = events_head();
+        self.open_to_page(n, &mut answer);
+        let exchange = HttpHandle::numbered(n);
+        self.effects.push(Effect::Respond { exchange, head: answer, body: Body::Stream });
         self.prime(n, session, stream, place);
         if let Some((.., resumed)) = taken {
             if let Some(before) = resumed.before {

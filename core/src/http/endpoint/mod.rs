@@ -30,6 +30,7 @@ mod config;
 mod exchange;
 mod legacy;
 mod names;
+mod pages;
 mod post;
 mod sessions;
 mod streams;
@@ -131,6 +132,7 @@ pub struct Endpoint {
     /// Open requests whose client is not there.
     away: usize,
     refused: [Option<Refusal>; 2],
+    pages: pages::Pages,
 }
 
 impl fmt::Debug for Effect {
@@ -220,6 +222,7 @@ impl Endpoint {
             pushing: 0,
             away: 0,
             refused: [None, None],
+            pages: pages::Pages::new(),
         })
     }
 

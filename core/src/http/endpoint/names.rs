@@ -94,20 +94,27 @@ impl Names {
 
     /// Whether the value of an `Origin` field is welcome. Schemes and names compare without case.
     pub(super) fn welcome_origin(&self, value: &str) -> bool {
-        if *self == Self::Any {
-            return true;
-        }
-        let listed: &[_] = if let Self::These(names) = self { names } else { &[] };
-        let Some((scheme, place)) = origin(value) else {
-            return value == "null" && listed.iter().any(|name| **name == *value);
+        let loopback = || {
+            origin(value).is_some_and(|(scheme, place)| {
+                let web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+                web && place.is_loopback()
+            })
         };
-        let web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        *self == Self::Any || self.lists_origin(value) || loopback()
+    }
+
+    /// Whether it is listed by name: what is welcome unasked is not.
+    pub(super) fn lists_origin(&self, value: &str) -> bool {
+        let Self::These(names) = self else { return false };
+        let Some((scheme, place)) = origin(value) else {
+            return value == "null" && names.iter().any(|name| **name == *value);
+        };
         let is_it = |(other, listed): (&str, Place<'_>)| {
             other.eq_ignore_ascii_case(scheme)
                 && listed.name.eq_ignore_ascii_case(place.name)
                 && listed.port == place.port
         };
-        web && place.is_loopback() || listed.iter().filter_map(|name| origin(name)).any(is_it)
+        names.iter().filter_map(|name| origin(name)).any(is_it)
     }
 }
 

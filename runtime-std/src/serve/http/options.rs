@@ -19,7 +19,8 @@ pub struct HttpOptions {
     pub path: String,
     /// Which `Host` fields are welcome. Loopback names only, by default.
     pub hosts: Names,
-    /// Which `Origin` fields are welcome. Loopback names only, by default.
+    /// Which `Origin` fields are welcome. Loopback names only, by default. Pages of a browser need more: only those of
+    /// origins that are listed by name, loopback ones as well, may read what they are answered (CORS).
     pub origins: Names,
     /// Who may come. Empty: anybody.
     pub tokens: Vec<Token>,
@@ -83,7 +84,8 @@ impl HttpOptions {
         self
     }
 
-    /// Welcomes pages of this origin, written as in `https://example.org`.
+    /// Welcomes pages of this origin, written as in `https://example.org`, or `http://localhost:6274` for one on this
+    /// computer: their browser is told which requests they may make, and they may read the answers.
     #[must_use]
     pub fn origin(mut self, origin: &str) -> Self {
         add(&mut self.origins, origin);
