@@ -149,3 +149,112 @@ pub fn elicited(era: Era, key: &str, request: &InputRequest, answer: &RawJson) -
     let read = request.elicited(answer);
     read.map_err(|fault| AskError::Unfit { key: key.into(), why: fault.to_string(), era })
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::jsonrpc::JsonRef;
+    use crate::mcp::Revision;
+    use crate::mcp::types::lifecycle::ClientCapabilities;
+    use crate::server::event::{Principal, Who};
+    use crate::server::kit::Schema;
+
+    const PERSON: &str = r#"{"action":"accept","content":{"name":"Ada"}}"#;
+
+    fn raw(text: &str) -> RawJson {
+        RawJson::parse_str(text).expect(text)
+    }
+
+    fn context(revision: Revision) -> Context {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation_form = true;
+        Context {
+            revision,
+            principal: Principal::anonymous(),
+            capabilities,
+            log_level: None,
+            wants_progress: false,
+            round: None,
+            client: Who::Unsaid,
+        }
+    }
+
+    fn terms() -> AskTerms {
+        AskTerms { seal: Seal::new([7; 32]), lifetime: Duration::from_secs(600), limit: 4 }
+    }
+
+    fn form() -> InputRequest {
+        Schema::object().property("name", Schema::string()).form("who?")
+    }
+
+    #[test]
+    fn an_older_client_is_sent_the_question_and_its_answer_is_known_from_then_on() {
+        let (context, params) = (context(Revision::V2025_11_25), raw(r#"{"name":"t"}"#));
+        let asker =
+            Asker { context: &context, method: &Method::ToolsCall, params: &params, is_cancelled: false };
+        let mut questions = Questions::new();
+        let mut ask = |questions: &mut Questions| questions.ask(&terms(), asker, "who", &form(), || 0);
+        assert_eq!(ask(&mut questions), Ok(None));
+        let lost = questions.answered(asker, "who", Ok(PeerOutcome::Lost));
+        assert_eq!(lost, Err(AskError::Failed(PeerOutcome::Lost)));
+        assert_eq!(ask(&mut questions), Ok(None), "it may be asked again");
+        let wrong = questions.answered(asker, "who", Ok(PeerOutcome::Result(raw("{}"))));
+        assert!(matches!(&wrong, Err(AskError::Unfit { key, .. }) if &**key == "who"), "{wrong:?}");
+        assert_eq!(ask(&mut questions), Ok(None));
+        let answer = questions.answered(asker, "who", Ok(PeerOutcome::Result(raw(PERSON))));
+        assert_eq!(answer, Ok(raw(PERSON)));
+        assert_eq!(ask(&mut questions), Ok(Some(raw(PERSON))));
+        let Ok(Elicited::Accepted(name)) = elicited(Era::Legacy, "who", &form(), &raw(PERSON)) else {
+            panic!()
+        };
+        assert_eq!(name.as_str(), r#"{"name":"Ada"}"#);
+    }
+
+    #[test]
+    fn a_modern_call_ends_with_all_that_it_put() {
+        let (context, params) = (context(Revision::V2026_07_28), raw(r#"{"name":"t"}"#));
+        let asker =
+            Asker { context: &context, method: &Method::ToolsCall, params: &params, is_cancelled: false };
+        let mut questions = Questions::new();
+        for key in ["a", "b"] {
+            let asked = questions.ask(&terms(), asker, key, &form(), || 1_000);
+            assert_eq!(asked, Err(AskError::Suspended));
+        }
+        let Reply::InputRequired { requests, state } = questions.suspend(&terms(), 1_000) else { panic!() };
+        assert_eq!(requests.iter().map(|asked| &*asked.key).collect::<alloc::vec::Vec<_>>(), ["a", "b"]);
+        // It holds for as long as it was said to, and no second longer.
+        let binding = crate::server::state::Binding::new(&context.principal, &Method::ToolsCall, &params);
+        let state = state.expect("sealed");
+        assert!(terms().seal.open(&binding, &state, 1_599).is_ok());
+        assert!(terms().seal.open(&binding, &state, 1_600).is_err());
+    }
+
+    #[test]
+    fn who_waits_no_more_is_not_asked_and_who_asked_nothing_cannot_wait() {
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let (context, params) = (context(revision), raw("{}"));
+            let asker =
+                Asker { context: &context, method: &Method::ToolsCall, params: &params, is_cancelled: true };
+            let mut questions = Questions::new();
+            let asked = questions.ask(&terms(), asker, "who", &form(), || 0);
+            assert_eq!(asked, Err(AskError::Failed(PeerOutcome::Cancelled)), "{revision:?}");
+        }
+        let Reply::Error(error) = Questions::new().suspend(&terms(), 0) else { panic!() };
+        assert_eq!(error.code, codes::INTERNAL_ERROR);
+    }
+
+    #[test]
+    fn an_elicitation_by_address_has_an_id_where_its_end_is_told() {
+        for (era, id) in [(Era::Legacy, Some("e1")), (Era::Modern, None)] {
+            let params = elicit_url(era, "sign in", "https://x.example/s", "e1").params.expect("parameters");
+            let found = params
+                .view()
+                .get("elicitationId")
+                .and_then(JsonRef::str)
+                .map(|id| format!("{}", id.decode()));
+            assert_eq!(found.as_deref(), id);
+        }
+    }
+}

@@ -152,7 +152,9 @@ fn an_answer_that_finds_no_room_waits_for_it_unless_it_is_cancelled() {
     let first = String::from_utf8(desk.machine.transmit().into()).expect("text");
     let all_but_one = first.len() - 1;
     desk.machine.handle_written(all_but_one, NOW);
+    assert_eq!(desk.unsent.len(), 2);
     cancel(&mut desk, 2);
+    assert_eq!(desk.unsent.len(), 1, "nothing is kept for nobody");
     let sent = first + &sent(&mut desk).split_off(1);
     assert!(sent.contains(&texts[0]) && sent.contains(&texts[2]) && !sent.contains(&texts[1]));
     assert_eq!(sent.lines().count(), 2);
