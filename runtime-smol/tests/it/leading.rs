@@ -12,7 +12,7 @@ use crate::common::{
 
 trials! {
     each: a_leader_that_is_not_polled_holds_nobody_up, tasks_share_a_client;
-    once: a_leader_that_goes_passes_the_lead_on, a_leader_that_unwinds_passes_the_lead_on,
+    once: a_leader_that_goes_passes_the_lead_on, a_leader_that_was_woken_and_goes_passes_that_on, a_leader_that_unwinds_passes_the_lead_on,
         a_call_may_be_moved_to_another_task, who_sleeps_is_woken_once_for_an_answer,
         a_call_is_not_served_by_who_waits_for_notifications
 }
@@ -82,6 +82,28 @@ async fn a_leader_that_goes_passes_the_lead_on() {
     server.release();
     assert!(slept.after(seen), "nobody told the one that sleeps");
     assert!(poll_once(&mut sleeper, &sleeps).is_ready());
+}
+
+async fn a_leader_that_was_woken_and_goes_passes_that_on() {
+    let (stream, server) = crate::common::in_process(&[]);
+    let client = sanswire_smol::Client::connect_stream(stream, unwatched()).await.unwrap();
+    let ((led, leads), (slept, sleeps)) = (Count::new(), Count::new());
+    let mut leader = begin(&client, "hold", "{}");
+    let mut sleeper = begin(&client, "hold", "{}");
+    assert!(poll_once(&mut leader, &leads).is_pending());
+    assert!(poll_once(&mut sleeper, &sleeps).is_pending());
+    eventually("both are there", || server.held.lock().unwrap().len() == 2).await;
+    let (told, seen) = (led.get(), slept.get());
+    server.release();
+    assert!(led.after(told));
+    assert_eq!(slept.get(), seen);
+    drop(leader);
+    assert!(slept.after(seen), "what the leader was told went with it");
+    let end = std::time::Instant::now() + LONG;
+    while poll_once(&mut sleeper, &sleeps).is_pending() {
+        assert!(std::time::Instant::now() < end);
+        std::thread::yield_now();
+    }
 }
 
 async fn a_leader_that_unwinds_passes_the_lead_on() {

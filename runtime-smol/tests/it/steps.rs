@@ -67,8 +67,10 @@ fn connecting_may_be_given_up_at_any_point() {
     let flag = format!("pid={}", path.display());
     let make = || {
         let mut options = options();
-        options.stop = StopLadder::default();
-        Client::connect(&child(&[&flag]), options)
+        let moment = std::time::Duration::from_millis(20);
+        options.stop = StopLadder::new(moment, moment, std::time::Duration::from_secs(10));
+        // One that would outlive its pipes.
+        Client::connect(&child(&["ignore-eof", &flag]), options)
     };
     at_every_point(make, || {
         block_on(async {

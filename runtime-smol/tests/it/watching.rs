@@ -6,13 +6,14 @@ use async_executor::LocalExecutor;
 use sanswire_smol::{Client, Watch};
 
 use crate::common::{
-    ANY, Env, begin, child, eventually, in_process, options, poll_once, streamed, text_of, tool, trials,
+    ANY, Count, Env, begin, child, eventually, in_process, options, poll_once, streamed, text_of, tool,
+    trials,
 };
 
 trials! {
     each: a_ping_is_answered_while_nobody_calls, a_ping_is_answered_while_a_leader_does_not_come;
     once: without_anybody_who_watches_calls_go_on, a_watch_may_be_run_again,
-        of_two_runs_one_does_the_work, one_watch_looks_after_many
+        of_two_runs_one_does_the_work, what_a_run_leaves_is_done_by_the_next, one_watch_looks_after_many
 }
 
 async fn a_ping_is_answered_while_nobody_calls(env: Env) {
@@ -28,7 +29,7 @@ async fn a_ping_is_answered_while_nobody_calls(env: Env) {
 
 async fn a_ping_is_answered_while_a_leader_does_not_come(env: Env) {
     let (client, server) = streamed(&env, &[]).await;
-    let (_, waker) = crate::common::Count::new();
+    let (_, waker) = Count::new();
     let mut led = begin(&client, "hold", "{}");
     for n in 1..=3 {
         assert!(poll_once(&mut led, &waker).is_pending());
@@ -83,6 +84,34 @@ async fn of_two_runs_one_does_the_work() {
         })
         .await;
     drop(second);
+}
+
+async fn what_a_run_leaves_is_done_by_the_next() {
+    let (stream, server) = in_process(&[]);
+    let watch = Watch::new();
+    let mut options = ANY.options();
+    options.watch = Some(watch.clone());
+    let _client = Client::connect_stream(stream, options).await.unwrap();
+    let ((first, works), (second, stands_by)) = (Count::new(), Count::new());
+    let (mut run, mut other) = (Box::pin(watch.run()), Box::pin(watch.run()));
+    assert!(poll_once(&mut run, &works).is_pending());
+    assert!(poll_once(&mut other, &stands_by).is_pending());
+    // What is left of connecting comes to rest.
+    let mut rests = first.get();
+    loop {
+        async_io::Timer::after(std::time::Duration::from_millis(100)).await;
+        assert!(poll_once(&mut run, &works).is_pending());
+        if first.get() == std::mem::replace(&mut rests, first.get()) {
+            break;
+        }
+    }
+    let (told, seen) = (first.get(), second.get());
+    server.ping();
+    assert!(first.after(told));
+    drop(run);
+    assert!(second.after(seen), "nobody told the other");
+    assert!(poll_once(&mut other, &stands_by).is_pending());
+    eventually("it is answered", || server.pongs.load(Ordering::SeqCst) == 1).await;
 }
 
 async fn one_watch_looks_after_many() {
