@@ -22,6 +22,7 @@ pub mod http;
 pub mod launch;
 pub mod os;
 pub mod records;
+pub mod serve;
 pub mod stderr;
 pub mod tap;
 pub mod wrap;
@@ -36,5 +37,6 @@ pub use http::{
 };
 pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
 pub use records::RecordStats;
+pub use serve::ServerOptions;
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

@@ -55,6 +55,12 @@ pub fn after(patience: Duration) -> Instant {
     now.checked_add(patience.min(YEARS)).unwrap_or(now)
 }
 
+/// Random bytes, from the system's generator if it can.
+#[must_use]
+pub fn seed() -> [u8; 32] {
+    random().unwrap_or_else(|_| random_by_std())
+}
+
 /// Random bytes by way of std's hash maps, whose keys are drawn from the system: 128 bits of it a thread.
 #[must_use]
 pub fn random_by_std() -> [u8; 32] {

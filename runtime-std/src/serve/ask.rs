@@ -1,49 +1,13 @@
 //! Asking the client, in both eras.
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Era;
 use sanswire::mcp::types::elicited::Elicited;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::Reply;
-use sanswire::server::kit::{self, AskError, AskTerms, Asker, Schema};
-use sanswire::server::state::Seal;
-use sanswire_system::WallClock;
+use sanswire::server::kit::{self, AskError, Asker, Schema};
 
 use crate::serve::call::Call;
-use crate::serve::options::ServerOptions;
-use crate::serve::server::seed;
-
-/// How the calls of a server ask.
-pub(crate) struct Asks {
-    terms: AskTerms,
-    wall_clock: WallClock,
-}
-
-impl Default for Asks {
-    fn default() -> Self {
-        Self::new(&ServerOptions::default())
-    }
-}
-
-impl Asks {
-    pub(crate) fn new(options: &ServerOptions) -> Self {
-        let terms = AskTerms {
-            seal: Seal::new(options.state_key.unwrap_or_else(seed)),
-            lifetime: options.state_lifetime,
-            limit: options.max_asks,
-        };
-        Self { terms, wall_clock: Arc::clone(&options.wall_clock) }
-    }
-
-    /// Seconds of the wall clock.
-    fn now(&self) -> u64 {
-        let since = (self.wall_clock)().duration_since(SystemTime::UNIX_EPOCH);
-        since.map_or(0, |since| since.as_secs())
-    }
-}
 
 impl Call<'_> {
     /// Asks the client for input. What comes back is its result, and fits the question: for an elicitation an object

@@ -9,10 +9,10 @@ use sanswire::server::Config;
 use sanswire::server::kit::{
     self, BuildError, Built, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
 };
+use sanswire_system::serve::{ServerOptions, Terms};
 use serde::de::DeserializeOwned;
 
 use crate::serve::call::Call;
-use crate::serve::options::{ServerOptions, Terms};
 use crate::serve::router::{Assembly, Offer, ReadFn, Router, ToolFn};
 use crate::serve::server::Server;
 

@@ -1,6 +1,6 @@
 //! What a handler sees of the request it works on.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sanswire::error::ApiError;
@@ -10,11 +10,11 @@ use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::govern::Told;
-use sanswire::server::kit::{self, Questions};
-use sanswire::server::{Context, Notice, PeerOutcome, RequestHandle};
+use sanswire::server::kit::{Questions, Request};
+use sanswire::server::{Context, Notice, PeerOutcome};
 use sanswire::waist::{ErrorClass, Spend};
+use sanswire_system::serve::{Asks, Cancel};
 
-use crate::serve::ask::Asks;
 use crate::serve::driver::{Driver, Key};
 use crate::serve::server::Inner;
 
@@ -30,47 +30,13 @@ pub(crate) enum Origin {
 /// One request, as the driver hands it out.
 pub(crate) struct Job {
     pub(crate) origin: Origin,
-    pub(crate) request: RequestHandle,
-    pub(crate) method: Method,
-    pub(crate) params: RawJson,
-    pub(crate) context: Box<Context>,
-    pub(crate) cancel: Arc<Cancel>,
+    pub(crate) asked: Request<Cancel>,
 }
 
 impl Job {
     /// Bytes of the client's that it keeps alive.
     pub(crate) fn held(&self) -> usize {
-        self.params.retained_len()
-    }
-}
-
-/// Whether a request is still wanted.
-#[derive(Debug, Default)]
-pub(crate) struct Cancel {
-    cancelled: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl kit::Cancel for Cancel {
-    fn cancel(&self) {
-        self.set();
-    }
-}
-
-impl Cancel {
-    pub(crate) fn set(&self) {
-        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-
-    fn is_set(&self) -> bool {
-        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait(&self, patience: Duration) -> bool {
-        let guard = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(guard, patience, |cancelled| !*cancelled);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        self.asked.params.retained_len()
     }
 }
 
@@ -90,7 +56,7 @@ pub(super) struct Said {
 
 impl std::fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("method", &self.job.method).finish_non_exhaustive()
+        f.debug_struct("Call").field("method", &self.job.asked.method).finish_non_exhaustive()
     }
 }
 
@@ -106,45 +72,45 @@ impl<'a> Call<'a> {
     /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...
     #[must_use]
     pub const fn method(&self) -> &Method {
-        &self.job.method
+        &self.job.asked.method
     }
 
     /// All parameters, `_meta` included: an object that has what the method needs.
     #[must_use]
     pub const fn params(&self) -> &RawJson {
-        &self.job.params
+        &self.job.asked.params
     }
 
     /// The arguments of a tool or prompt, if any were sent.
     #[must_use]
     pub fn arguments(&self) -> Option<JsonRef<'_>> {
-        self.job.params.view().get("arguments").filter(|arguments| !arguments.is_null())
+        self.job.asked.params.view().get("arguments").filter(|arguments| !arguments.is_null())
     }
 
     /// What is known of the asker.
     #[must_use]
     pub const fn context(&self) -> &Context {
-        &self.job.context
+        &self.job.asked.context
     }
 
     /// Whether nobody waits for the answer any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.job.cancel.is_set()
+        self.job.asked.cancel.is_set()
     }
 
-    pub(super) const fn cancel(&self) -> &Arc<Cancel> {
-        &self.job.cancel
+    pub(super) const fn asked(&self) -> &Request<Cancel> {
+        &self.job.asked
     }
 
     /// Sleeps, but no longer than the call is wanted. Whether it was cancelled.
     pub fn sleep(&self, patience: Duration) -> bool {
-        self.job.cancel.wait(patience)
+        self.job.asked.cancel.wait(patience)
     }
 
     /// Tells how far the work is. Nothing is sent to a client that did not ask for it.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if self.job.context.wants_progress {
+        if self.job.asked.context.wants_progress {
             let message = message.map(Into::into);
             self.driver.notify(self.job, &Notice::Progress { progress, total, message });
         }
@@ -152,7 +118,7 @@ impl<'a> Call<'a> {
 
     /// Sends a log message, if the client wants any of this level.
     pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) {
-        if self.job.context.log_level.is_some_and(|least| least <= level) {
+        if self.job.asked.context.log_level.is_some_and(|least| least <= level) {
             let logger = logger.map(Into::into);
             self.driver.notify(self.job, &Notice::Log { level, logger, data: data.clone() });
         }

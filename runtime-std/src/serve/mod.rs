@@ -16,7 +16,6 @@ mod builder;
 mod call;
 mod changes;
 mod driver;
-mod govern;
 mod http;
 mod options;
 mod router;
@@ -27,10 +26,10 @@ pub use application::Application;
 pub use builder::Builder;
 pub use call::Call;
 pub use http::{HttpOptions, Refusals, bind_loopback};
-pub use options::ServerOptions;
 pub use sanswire::server::kit::{
     AskError, BuildError, Content, Contents, Definition, IntoContents, IntoMessages, IntoReply, Json,
     Messages, Prompt, Resource, ResourceUri, Schema, Tool, ToolError,
 };
+pub use sanswire_system::ServerOptions;
 pub use server::{ServeError, Server};
 pub use serving::Stopper;

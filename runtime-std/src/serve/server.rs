@@ -8,14 +8,12 @@ use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
 use sanswire::waist::{Halt, Spend};
+use sanswire_system::RecordStats;
 use sanswire_system::contain::caught;
-use sanswire_system::{RecordStats, os};
+use sanswire_system::serve::{Asks, Governor, ServerOptions, Terms};
 
 use crate::serve::application::Application;
-use crate::serve::ask::Asks;
 use crate::serve::builder::Builder;
-use crate::serve::govern::Governor;
-use crate::serve::options::{ServerOptions, Terms};
 use crate::serve::router::Router;
 use crate::serve::serving::Serving;
 
@@ -224,7 +222,7 @@ impl Inner {
 
     /// The machine of a new connection.
     pub(crate) fn connection(&self, now: Instant) -> Result<LineConnection, ConfigError> {
-        let mut machine = LineConnection::new(self.config.clone(), seed(), now)?;
+        let mut machine = LineConnection::new(self.config.clone(), sanswire_system::os::seed(), now)?;
         machine.set_catalog(self.catalog());
         Ok(machine)
     }
@@ -237,9 +235,4 @@ fn contained(mut config: Config) -> Config {
     };
     config.tool_filter = config.tool_filter.map(contain);
     config
-}
-
-/// Random bytes, from the system's generator if it can.
-pub(crate) fn seed() -> [u8; 32] {
-    os::random().unwrap_or_else(|_| os::random_by_std())
 }

@@ -3,12 +3,13 @@
 use std::io::ErrorKind;
 use std::sync::mpsc::Sender;
 
-use sanswire::server::kit::{Desk, Request};
+use sanswire::server::kit::Desk;
 use sanswire::server::{LineConnection, PeerOutcome};
 use sanswire::{Instant, Machine as _};
+use sanswire_system::serve::Cancel;
 
 use crate::os::{Got, Want};
-use crate::serve::call::{Cancel, Job, Origin};
+use crate::serve::call::{Job, Origin};
 use crate::serve::driver::hub::Ends;
 use crate::serve::driver::places::Key;
 
@@ -123,8 +124,8 @@ impl Connection {
 
     /// Takes the request that has waited longest.
     pub(super) fn next_job(&mut self, key: Key) -> Option<Job> {
-        let Request { request, method, params, context, cancel } = self.desk.next_request()?;
-        Some(Job { origin: Origin::Connection(key), request, method, params, context, cancel })
+        let asked = self.desk.next_request()?;
+        Some(Job { origin: Origin::Connection(key), asked })
     }
 }
 

@@ -220,14 +220,14 @@ impl Traffic for Table {
 
     fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
         if let Some((key, connection)) = self.of(&job) {
-            connection.desk.finish(job.request, job.params, reply, now);
+            connection.desk.finish(job.asked.request, job.asked.params, reply, now);
             self.soil(key);
         }
     }
 
     fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
         if let Some((key, connection)) = self.of(job) {
-            drop(connection.desk.machine.notify(job.request, notice, now));
+            drop(connection.desk.machine.notify(job.asked.request, notice, now));
             self.soil(key);
         }
     }
@@ -240,7 +240,7 @@ impl Traffic for Table {
         now: Instant,
     ) -> Result<(), ApiError> {
         let (key, connection) = self.of(job).ok_or(ApiError::Closed)?;
-        connection.desk.ask(job.request, input, waiter, now)?;
+        connection.desk.ask(job.asked.request, input, waiter, now)?;
         self.soil(key);
         Ok(())
     }

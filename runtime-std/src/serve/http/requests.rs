@@ -6,8 +6,9 @@ use std::sync::mpsc::Sender;
 
 use sanswire::http::endpoint::SessionHandle;
 use sanswire::server::{PeerOutcome, PeerRequestHandle, RequestHandle};
+use sanswire_system::serve::Cancel;
 
-use crate::serve::call::{Cancel, Job, Origin};
+use crate::serve::call::{Job, Origin};
 
 /// A request's name among those of all sessions.
 pub(super) type Asked = (SessionHandle, RequestHandle);
@@ -40,7 +41,7 @@ impl Requests {
     /// Has a request wait for a thread. Clients are read on even if none gets free, for their cancels and answers must
     /// get through: so what waits has a bound of its own. False: it is reached.
     pub(super) fn line_up(&mut self, asked: Asked, job: Job) -> bool {
-        self.open.insert(asked, Arc::clone(&job.cancel));
+        self.open.insert(asked, Arc::clone(&job.asked.cancel));
         if self.waiting_bytes >= self.max_waiting_bytes {
             return false;
         }
@@ -65,7 +66,7 @@ impl Requests {
     pub(super) fn cancelled(&mut self, asked: Asked) {
         let Some(cancel) = self.open.remove(&asked) else { return };
         cancel.set();
-        let is = |job: &Job| job.origin == Origin::Session(asked.0) && job.request == asked.1;
+        let is = |job: &Job| job.origin == Origin::Session(asked.0) && job.asked.request == asked.1;
         if let Some(at) = self.waiting.iter().position(is)
             && let Some(job) = self.waiting.remove(at)
         {

@@ -11,12 +11,13 @@ use sanswire::http::h1::{self, Body, ServerEvent};
 use sanswire::http::{Endpoint, HttpHandle};
 use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes;
-use sanswire::server::kit::unsendable;
+use sanswire::server::kit::{Request, unsendable};
 use sanswire::server::{Event, Reply};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::os::random;
+use sanswire_system::serve::Cancel;
 
-use crate::serve::call::{Cancel, Job, Origin};
+use crate::serve::call::{Job, Origin};
 use crate::serve::driver::hub::Hub;
 use crate::serve::driver::places::{Key, Places};
 use crate::serve::http::alarms::Alarms;
@@ -139,7 +140,11 @@ impl Site {
                 match event {
                     Event::Request { request, method, params, context } => {
                         let (origin, cancel) = (Origin::Session(session), Arc::new(Cancel::default()));
-                        self.line_up(session, Job { origin, request, method, params, context, cancel }, now);
+                        self.line_up(
+                            session,
+                            Job { origin, asked: Request { request, method, params, context, cancel } },
+                            now,
+                        );
                     }
                     Event::Cancelled { request, .. } => self.requests.cancelled((session, request)),
                     Event::Answered { peer, outcome } => {
@@ -163,7 +168,7 @@ impl Site {
     }
 
     fn line_up(&mut self, session: SessionHandle, job: Job, now: Instant) {
-        let asked = (session, job.request);
+        let asked = (session, job.asked.request);
         if !self.requests.line_up(asked, job) {
             let error =
                 ErrorObject::new(codes::INTERNAL_ERROR, "requests of too many bytes wait; try again later");

@@ -142,14 +142,14 @@ impl Traffic for Site {
 
     fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
         if let Origin::Session(session) = job.origin {
-            self.respond((session, job.request), &reply, now);
+            self.respond((session, job.asked.request), &reply, now);
             self.settle(now);
         }
     }
 
     fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
         if let Origin::Session(session) = job.origin {
-            drop(self.endpoint.notify(session, job.request, notice, now));
+            drop(self.endpoint.notify(session, job.asked.request, notice, now));
         }
     }
 
@@ -161,14 +161,14 @@ impl Traffic for Site {
         now: Instant,
     ) -> Result<(), ApiError> {
         let Origin::Session(session) = job.origin else { return Err(ApiError::Closed) };
-        let peer = self.endpoint.request_input(session, job.request, input, now)?;
+        let peer = self.endpoint.request_input(session, job.asked.request, input, now)?;
         self.requests.peers.insert((session, peer), waiter);
         Ok(())
     }
 
     fn close_stream(&mut self, job: &Job, now: Instant) -> bool {
         let Origin::Session(session) = job.origin else { return false };
-        self.endpoint.close_stream(session, job.request, now).is_ok()
+        self.endpoint.close_stream(session, job.asked.request, now).is_ok()
     }
 
     fn set_catalog(&mut self, catalog: Arc<Catalog>) {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use sanswire::Instant;
 use sanswire::error::ConfigError;
 use sanswire::server::Reply;
-use sanswire::server::govern::{Declared, Gate, refused};
+use sanswire::server::govern::{Declared, Gate, Told, refused};
+use sanswire::server::kit::Request;
 use sanswire::waist::{Admitted, Call as Effect, End, ErrorClass, Halt, Hook, Refusal, Rejection, Spend};
-use sanswire_system::RecordStats;
-use sanswire_system::clock::Clock;
-use sanswire_system::contain::caught;
-use sanswire_system::records::Ledger;
 
-use crate::serve::call::{Call, Cancel};
+use crate::clock::Clock;
+use crate::contain::caught;
+use crate::records::{Ledger, RecordStats};
+use crate::serve::cancel::Cancel;
 use crate::serve::options::ServerOptions;
 
 /// Lets calls through, or not. The default lets all through.
@@ -20,15 +20,21 @@ use crate::serve::options::ServerOptions;
 /// What governs stands behind a pointer that only [`Governor::new`] makes, so that a program which binds nothing does
 /// not carry its code.
 #[derive(Default)]
-pub(crate) struct Governor {
+pub struct Governor {
     /// None: nothing is bound.
     bound: Option<Box<dyn Govern>>,
 }
 
 /// What all governed calls pass.
 trait Govern: Send + Sync {
-    fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply>;
-    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply>;
+    fn begin(&self, asked: &Request<Cancel>) -> Result<Option<Admitted>, Reply>;
+    fn end(
+        &self,
+        admitted: Admitted,
+        asked: &Request<Cancel>,
+        told: Told,
+        reply: Option<&Reply>,
+    ) -> Option<Reply>;
     fn halt(&self) -> Option<Halt>;
     fn halted(&self) -> Option<Halt>;
     fn spent(&self) -> Spend;
@@ -38,7 +44,11 @@ trait Govern: Send + Sync {
 }
 
 impl Governor {
-    pub(crate) fn new(options: ServerOptions) -> Result<Self, ConfigError> {
+    /// What lets through what the options say.
+    ///
+    /// # Errors
+    /// A limit is out of its bounds.
+    pub fn new(options: ServerOptions) -> Result<Self, ConfigError> {
         let ServerOptions { mut bindings, governed, trust, tier, records, .. } = options;
         bindings.hooks = bindings.hooks.into_iter().map(Contained::wrap).collect();
         let Some((gate, declared)) = Gate::new(bindings, governed, trust, tier)? else {
@@ -50,44 +60,52 @@ impl Governor {
     }
 
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
-    pub(crate) fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
-        self.bound.as_ref().map_or(Ok(None), |bound| bound.begin(call))
+    pub fn begin(&self, asked: &Request<Cancel>) -> Result<Option<Admitted>, Reply> {
+        self.bound.as_ref().map_or(Ok(None), |bound| bound.begin(asked))
     }
 
     /// The work of a call is over. No reply: its handler panicked. Gives the answer instead, if the call was stopped by
     /// hand meanwhile.
-    pub(crate) fn end(
+    pub fn end(
         &self,
         admitted: Option<Admitted>,
-        call: &Call<'_>,
+        asked: &Request<Cancel>,
+        told: Told,
         reply: Option<&Reply>,
     ) -> Option<Reply> {
-        self.bound.as_ref()?.end(admitted?, call, reply)
+        self.bound.as_ref()?.end(admitted?, asked, told, reply)
     }
 
     /// Halts the run by hand, and cancels what is under way.
-    pub(crate) fn halt(&self) -> Option<Halt> {
+    pub fn halt(&self) -> Option<Halt> {
         self.bound.as_ref()?.halt()
     }
 
-    pub(crate) fn halted(&self) -> Option<Halt> {
+    /// Which brake has halted the run.
+    #[must_use]
+    pub fn halted(&self) -> Option<Halt> {
         self.bound.as_ref()?.halted()
     }
 
-    pub(crate) fn spent(&self) -> Spend {
+    /// What calls told that they used up.
+    #[must_use]
+    pub fn spent(&self) -> Spend {
         self.bound.as_ref().map(|bound| bound.spent()).unwrap_or_default()
     }
 
-    pub(crate) fn reset_halt(&self) -> Option<Halt> {
+    /// Lifts the halt, which it returns.
+    pub fn reset_halt(&self) -> Option<Halt> {
         self.bound.as_ref()?.reset_halt()
     }
 
-    pub(crate) fn record_stats(&self) -> RecordStats {
+    /// What became of records that nobody got.
+    #[must_use]
+    pub fn record_stats(&self) -> RecordStats {
         self.bound.as_ref().map(|bound| bound.record_stats()).unwrap_or_default()
     }
 
     /// Waits for the records of what is over, for a bounded time.
-    pub(crate) fn flush(&self) {
+    pub fn flush(&self) {
         if let Some(bound) = &self.bound {
             bound.flush();
         }
@@ -101,25 +119,31 @@ struct Bound {
 }
 
 impl Govern for Bound {
-    fn begin(&self, call: &Call<'_>) -> Result<Option<Admitted>, Reply> {
-        let effect = self.declared.call(call.method(), call.params(), &call.context().principal);
+    fn begin(&self, asked: &Request<Cancel>) -> Result<Option<Admitted>, Reply> {
+        let effect = self.declared.call(&asked.method, &asked.params, &asked.context.principal);
         let Some(effect) = effect else { return Ok(None) };
         let now = self.clock.now();
         let mut state = self.ledger.lock();
-        let admitted = state.gate.begin(&effect, || Arc::clone(call.cancel()), now);
+        let admitted = state.gate.begin(&effect, || Arc::clone(&asked.cancel), now);
         self.ledger.recorded(&mut state);
         drop(state);
-        admitted.map(Some).map_err(|rejection| refused(call.method(), &rejection))
+        admitted.map(Some).map_err(|rejection| refused(&asked.method, &rejection))
     }
 
-    fn end(&self, admitted: Admitted, call: &Call<'_>, reply: Option<&Reply>) -> Option<Reply> {
-        let end = call.told().end(call.method(), reply, call.is_cancelled());
+    fn end(
+        &self,
+        admitted: Admitted,
+        asked: &Request<Cancel>,
+        told: Told,
+        reply: Option<&Reply>,
+    ) -> Option<Reply> {
+        let end = told.end(&asked.method, reply, asked.cancel.is_set());
         let now = self.clock.now();
         let mut state = self.ledger.lock();
         let ended = state.gate.end(admitted, end, now);
         self.ledger.recorded(&mut state);
         drop(state);
-        ended.err().map(|rejection| refused(call.method(), &rejection))
+        ended.err().map(|rejection| refused(&asked.method, &rejection))
     }
 
     fn halt(&self) -> Option<Halt> {

@@ -1,0 +1,11 @@
+//! What binds the calls of a server, whichever runtime runs its handlers.
+
+mod asks;
+mod cancel;
+mod govern;
+mod options;
+
+pub use asks::Asks;
+pub use cancel::Cancel;
+pub use govern::Governor;
+pub use options::{ServerOptions, Terms};
