@@ -12,7 +12,7 @@ use sanswire::error::CloseReason;
 use sanswire_system::os::{Child, Exiting, Pipes};
 use sanswire_system::{Ended, Exit};
 
-use crate::line::MAX_READS;
+use crate::ends::MAX_READS;
 use crate::link::Link;
 use crate::shared::{Shared, State};
 use crate::wire::{self, Got, Wire};

@@ -1,5 +1,5 @@
 //! Async runtime for `sanswire` on the parts of smol: drives its machines on any executor, clients over child processes,
-//! TCP and Unix sockets, and any other stream.
+//! TCP and Unix sockets, and any other stream, and servers over sockets and streams.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].
@@ -47,6 +47,8 @@ mod connect;
 #[cfg(unix)]
 mod ending;
 #[cfg(unix)]
+mod ends;
+#[cfg(unix)]
 mod guests;
 #[cfg(unix)]
 mod jobs;
@@ -62,6 +64,8 @@ mod link;
 mod options;
 #[cfg(unix)]
 mod pending;
+#[cfg(unix)]
+mod serve;
 #[cfg(unix)]
 mod shared;
 #[cfg(unix)]
@@ -79,10 +83,11 @@ mod wire;
 
 pub use sanswire;
 pub use sanswire::client::Notification;
+pub use sanswire::mcp::types::elicited::Elicited;
 pub use sanswire_system::Responder as BlockingResponder;
 pub use sanswire_system::{
-    Command, ConnectError, Direction, Ended, Exit, InheritEnv, StderrLog, StderrLogStats, StderrMode,
-    StopLadder, Tap, Wrap, Wrapped,
+    Command, ConnectError, Direction, Ended, Exit, InheritEnv, RecordStats, StderrLog, StderrLogStats,
+    StderrMode, StopLadder, Tap, WallClock, Wrap, Wrapped,
 };
 
 #[cfg(unix)]
@@ -93,6 +98,12 @@ pub use closer::Closer;
 pub use options::{Answering, ConnectOptions, OnThread, Responder};
 #[cfg(unix)]
 pub use pending::{Cork, Pending};
+#[cfg(unix)]
+pub use serve::{
+    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, IntoContents,
+    IntoMessages, IntoReply, Json, Messages, Prompt, Resource, ResourceUri, Schema, ServeError, Server,
+    ServerOptions, Stopper, Tool, ToolError,
+};
 #[cfg(unix)]
 pub use shutdown::close_all;
 #[cfg(unix)]

@@ -1,171 +1,63 @@
-//! A machine of lines and the stream that it speaks over.
+//! A client over one stream of lines.
 
 use std::io;
 
+use sanswire::Instant;
 use sanswire::client::LineConnection;
-use sanswire::{Instant, Machine as _};
 
-use crate::signals::{self, Bells};
+use crate::ends::{Ends, Step};
+use crate::signals::Bells;
 use crate::taps::Taps;
-use crate::wire::{Got, Wire};
+use crate::wire::Wire;
 
-/// Reads of one stream in one turn, so that nobody starves beside it.
-pub(crate) const MAX_READS: usize = 32;
-
-/// A client over one stream, what was found of the stream, and what its bells were told.
+/// A client's machine and the stream that it speaks over.
 pub(crate) struct Line {
     pub(crate) machine: LineConnection,
-    /// Gone once the connection is over.
-    wire: Option<Wire>,
-    input_open: bool,
-    /// The server reads no more.
-    broken: bool,
-    /// A read may find something.
-    readable: bool,
-    /// The bell rings when that changes.
-    read_armed: bool,
-    /// A write may find room.
-    writable: bool,
-    write_armed: bool,
-    /// Something was written that the stream may hold back.
-    held_back: bool,
-}
-
-/// What a step came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Events may wait; there may be more to read at once.
-    More,
-    /// Nothing more now.
-    Enough,
+    ends: Ends,
 }
 
 impl Line {
     pub(crate) const fn new(machine: LineConnection, wire: Wire) -> Self {
-        Self {
-            machine,
-            wire: Some(wire),
-            input_open: true,
-            broken: false,
-            readable: true,
-            read_armed: false,
-            writable: true,
-            write_armed: false,
-            held_back: false,
-        }
+        Self { machine, ends: Ends::new(wire) }
     }
 
     /// What rang.
     pub(crate) const fn fired(&mut self, what: u8) {
-        if what & signals::READ != 0 {
-            self.readable = true;
-            self.read_armed = false;
-        }
-        if what & signals::WRITE != 0 {
-            self.writable = true;
-            self.write_armed = false;
-        }
+        self.ends.fired(what);
     }
 
-    /// Writes what waits, as far as it goes without waiting. An error: the server reads no more.
+    /// As [`Ends::flush`].
     pub(crate) fn flush(&mut self, bells: &Bells, taps: &mut Taps, now: Instant) -> io::Result<()> {
-        while self.writable && !self.broken {
-            let Some(wire) = &mut self.wire else { return Ok(()) };
-            let bytes = self.machine.transmit();
-            let wrote = if !bytes.is_empty() {
-                wire.write(bytes, &bells.write)
-            } else if self.held_back {
-                wire.flush(&bells.write).map(|()| 0)
-            } else {
-                return Ok(());
-            };
-            match wrote {
-                Ok(len) => {
-                    self.held_back = len > 0 && matches!(wire, Wire::Foreign(_));
-                    taps.sent(bytes.get(..len).unwrap_or_default());
-                    self.machine.handle_written(len, now);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable = false,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        self.ends.flush(&mut self.machine, bells, taps, now)
     }
 
-    /// After a write failed.
+    /// As [`Ends::stop_writing`].
     pub(crate) fn stop_writing(&mut self, now: Instant) {
-        self.broken = true;
-        self.held_back = false;
-        self.machine.handle_write_closed(now);
+        self.ends.stop_writing(&mut self.machine, now);
     }
 
     /// Whether the server is of no use any more: it reads nothing, and nothing is open.
     pub(crate) fn is_deaf(&self) -> bool {
-        self.broken && self.input_open && self.machine.session().in_flight() == 0
+        self.ends.is_deaf() && self.machine.session().in_flight() == 0
     }
 
-    /// The stream brings no more.
+    /// As [`Ends::end_input`].
     pub(crate) fn end_input(&mut self, now: Instant) {
-        self.input_open = false;
-        self.readable = false;
-        self.machine.handle_eof(now);
+        self.ends.end_input(&mut self.machine, now);
     }
 
-    /// One read, if there may be something; its events wait then.
+    /// As [`Ends::read`].
     pub(crate) fn read(&mut self, bells: &Bells, taps: &mut Taps, now: Instant) -> Step {
-        let Some(wire) = self.wire.as_mut().filter(|_| self.readable && self.machine.wants_read()) else {
-            return Step::Enough;
-        };
-        let buffer = self.machine.read_buffer();
-        let before = buffer.len();
-        match wire.read(buffer, &bells.read) {
-            Got::Bytes { full, .. } => {
-                taps.received(buffer.get(before..).unwrap_or_default());
-                self.readable = full;
-                self.machine.handle_read(now);
-            }
-            Got::Nothing => {
-                self.readable = false;
-                return Step::Enough;
-            }
-            Got::End => self.end_input(now),
-        }
-        Step::More
+        self.ends.read(&mut self.machine, bells, taps, now)
     }
 
-    /// Lets the bells ring for what is waited for. `writes`: what is left to be written may leave. True: something can be
-    /// done at once.
+    /// As [`Ends::arm`].
     pub(crate) fn arm(&mut self, bells: &Bells, writes: bool, now: Instant) -> bool {
-        let reads = self.input_open && self.machine.wants_read();
-        if let Some(wire) = &self.wire
-            && reads
-            && !self.readable
-            && !self.read_armed
-        {
-            match wire.arm_read(&bells.read) {
-                Ok(armed) => (self.read_armed, self.readable) = (armed, !armed),
-                // A stream that cannot be waited for is at its end.
-                Err(_) => self.end_input(now),
-            }
-        }
-        let waits = !self.broken && (self.held_back || !self.machine.transmit().is_empty());
-        if let Some(wire) = &self.wire
-            && waits
-            && writes
-            && !self.writable
-            && !self.write_armed
-        {
-            match wire.arm_write(&bells.write) {
-                Ok(armed) => (self.write_armed, self.writable) = (armed, !armed),
-                Err(_) => self.stop_writing(now),
-            }
-        }
-        self.wire.is_some() && (reads && self.readable || waits && writes && self.writable)
+        self.ends.arm(&mut self.machine, bells, writes, now)
     }
 
     /// The stream, for its end.
     pub(crate) const fn take_wire(&mut self) -> Option<Wire> {
-        self.wire.take()
+        self.ends.take_wire()
     }
 }

@@ -24,10 +24,10 @@ use sanswire_system::{Exit, StopLadder};
 
 use crate::alarm::Alarm;
 use crate::ending::{Leaving, Parting};
+use crate::ends::{MAX_READS, Step};
 use crate::guests::Guests;
 use crate::jobs::Job;
 use crate::lead::Seat;
-use crate::line::{MAX_READS, Step};
 use crate::link::Link;
 use crate::options::Responder;
 use crate::signals::{Bells, Signals};

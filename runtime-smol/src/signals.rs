@@ -60,13 +60,6 @@ impl Signals {
         self.target.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something happened. If something else did and was not looked at, the leader is on its way.
-    fn fire(&self, what: u8) {
-        if self.fired.fetch_or(what, Ordering::SeqCst) == 0 {
-            self.ring();
-        }
-    }
-
     /// Notes that there is more to do, for a [`ring`](Self::ring) that follows.
     pub(crate) fn note(&self, what: u8) {
         self.fired.fetch_or(what, Ordering::SeqCst);
@@ -134,6 +127,21 @@ impl Signals {
     }
 }
 
+/// Who is told what happened.
+pub(crate) trait Fire: Send + Sync + 'static {
+    /// Something happened.
+    fn fire(&self, what: u8);
+}
+
+impl Fire for Signals {
+    /// If something else did and was not looked at, the leader is on its way.
+    fn fire(&self, what: u8) {
+        if self.fired.fetch_or(what, Ordering::SeqCst) == 0 {
+            self.ring();
+        }
+    }
+}
+
 /// The wakers of a connection, one for each thing that can happen.
 pub(crate) struct Bells {
     pub(crate) read: Waker,
@@ -143,18 +151,18 @@ pub(crate) struct Bells {
 }
 
 impl Bells {
-    pub(crate) fn new(signals: &Arc<Signals>) -> Self {
+    pub(crate) fn new<S: Fire>(signals: &Arc<S>) -> Self {
         let bell = |what| Waker::from(Arc::new(Bell { signals: Arc::clone(signals), what }));
         Self { read: bell(READ), write: bell(WRITE), stderr: bell(STDERR), time: bell(TIME) }
     }
 }
 
-struct Bell {
-    signals: Arc<Signals>,
+struct Bell<S> {
+    signals: Arc<S>,
     what: u8,
 }
 
-impl Wake for Bell {
+impl<S: Fire> Wake for Bell<S> {
     fn wake(self: Arc<Self>) {
         self.signals.fire(self.what);
     }

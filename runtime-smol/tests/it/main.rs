@@ -13,6 +13,7 @@ mod common;
 mod leading;
 mod processes;
 mod server;
+mod serving;
 mod steps;
 mod watching;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
                 closing::trials(),
                 leading::trials(),
                 processes::trials(),
+                serving::trials(),
                 steps::trials(),
                 watching::trials(),
             ];

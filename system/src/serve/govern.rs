@@ -59,6 +59,12 @@ impl Governor {
         Ok(Self { bound: Some(Box::new(Bound { ledger, clock, declared })) })
     }
 
+    /// Whether anything is bound.
+    #[must_use]
+    pub const fn is_bound(&self) -> bool {
+        self.bound.is_some()
+    }
+
     /// Whether the call may be worked on; if not, its answer. What is admitted must [`end`](Self::end).
     pub fn begin(&self, asked: &Request<Cancel>) -> Result<Option<Admitted>, Reply> {
         self.bound.as_ref().map_or(Ok(None), |bound| bound.begin(asked))
@@ -104,7 +110,7 @@ impl Governor {
         self.bound.as_ref().map(|bound| bound.record_stats()).unwrap_or_default()
     }
 
-    /// Waits for the records of what is over, for a bounded time.
+    /// Waits for the records of what is over, for a bounded time. Blocks.
     pub fn flush(&self) {
         if let Some(bound) = &self.bound {
             bound.flush();

@@ -1,0 +1,274 @@
+//! Servers made of closures.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use sanswire::jsonrpc::JsonRef;
+use sanswire::mcp::types::request::Complete;
+use sanswire::server::Config;
+use sanswire::server::kit::{
+    self, BuildError, Built, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
+};
+use sanswire_system::serve::{ServerOptions, Terms};
+use serde::de::DeserializeOwned;
+
+use crate::serve::call::Call;
+use crate::serve::router::{Assembly, Offer, ReadFn, Router, ToolFn, Work};
+use crate::serve::server::Server;
+
+/// A server in the making.
+///
+/// Handlers are closures that give a future. Those of one connection run side by side in the future that serves it; what
+/// computes for long or blocks belongs on a thread (`blocking::unblock`). What they fail with by `?` reaches the client in
+/// words; one that panics is answered with an internal error.
+///
+/// ```
+/// use sanswire_smol::{Prompt, Resource, Server, Tool};
+///
+/// let server = Server::builder("counter", "1.0")
+///     .instructions("Counts what it is given.")
+///     .tool("count", Tool::new("Counts characters").string("text", "Of what"), |(), call| async move {
+///         let text: String = call.argument("text")?;
+///         Ok(text.chars().count().to_string())
+///     })
+///     .resource("count://about", r#"{"name":"about","mimeType":"text/plain"}"#, |_, _| async { Ok("It counts.") })
+///     .resource_template("count://of/{text}", Resource::new("count"), |uri, _| async move {
+///         Ok(uri.variable("text").chars().count().to_string())
+///     })
+///     .prompt("count", Prompt::new("Asks for a count").argument("text", "Of what"), |(), call| async move {
+///         Ok(format!("How many characters are in {}?", call.argument::<String>("text")?))
+///     })
+///     .complete(|asked, _| async move {
+///         Ok(["one", "two"].into_iter().filter(|word| word.starts_with(&asked.value)).collect())
+///     })
+///     .build()?;
+/// # let _ = server;
+/// # Ok::<(), sanswire_smol::BuildError>(())
+/// ```
+pub struct Builder {
+    assembly: Assembly,
+    pub(super) options: ServerOptions,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("server", &self.assembly.config.server).finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self { assembly: Assembly::new(name, version), options: ServerOptions::default() }
+    }
+
+    /// The server's name for people.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> Self {
+        self.assembly.config.server.title = Some(title.into());
+        self
+    }
+
+    /// How to use the server, in words, for a model.
+    #[must_use]
+    pub fn instructions(mut self, words: &str) -> Self {
+        self.assembly.config.instructions = Some(words.into());
+        self
+    }
+
+    /// Offers a tool. Its arguments are read into `A`; a unit takes any, and leaves them to
+    /// [`Call::argument`]. Arguments that do not fit are answered with a result with `isError` that names the first
+    /// of them and what is expected there.
+    ///
+    /// Spec: MCP 2025-11-25 and later, server/tools, "Error Handling".
+    #[must_use]
+    pub fn tool<A, R, F, W>(mut self, name: &str, definition: impl Definition, run: F) -> Self
+    where
+        A: DeserializeOwned,
+        R: IntoReply,
+        F: Fn(A, Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, ToolError>> + Send + 'static,
+    {
+        self.assembly.add(offer_tool(name, definition, run));
+        self
+    }
+
+    /// Offers a resource at an address. What its definition says of the type goes with the contents.
+    #[must_use]
+    pub fn resource<R, F, W>(mut self, uri: &str, definition: impl Definition, read: F) -> Self
+    where
+        R: IntoContents,
+        F: Fn(ResourceUri, Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, ToolError>> + Send + 'static,
+    {
+        self.assembly.add(offer_resource(uri, definition, read));
+        self
+    }
+
+    /// Offers all resources whose addresses are made from a template: `{name}` stands for one segment, which the handler
+    /// finds by [`ResourceUri::variable`]. Of two templates that match, the earlier one counts; a resource of that very
+    /// address comes first.
+    ///
+    /// Source: RFC 6570, level 1.
+    #[must_use]
+    pub fn resource_template<R, F, W>(mut self, template: &str, definition: impl Definition, read: F) -> Self
+    where
+        R: IntoContents,
+        F: Fn(ResourceUri, Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, ToolError>> + Send + 'static,
+    {
+        self.assembly.add(offer_template(template, definition, read));
+        self
+    }
+
+    /// Offers a prompt. Its arguments, which are always text, are read into `A` as those of a [`tool`](Self::tool) are;
+    /// what does not fit is answered with the error -32602.
+    #[must_use]
+    pub fn prompt<A, R, F, W>(mut self, name: &str, definition: impl Definition, run: F) -> Self
+    where
+        A: DeserializeOwned,
+        R: IntoMessages,
+        F: Fn(A, Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, ToolError>> + Send + 'static,
+    {
+        self.assembly.add(offer_prompt(name, definition, run));
+        self
+    }
+
+    /// Suggests values for the arguments of prompts and templates, best first. A client gets the first hundred, and is
+    /// told how many there are.
+    #[must_use]
+    pub fn complete<S, F, W>(mut self, suggest: F) -> Self
+    where
+        S: Into<String>,
+        F: Fn(Complete, Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<Vec<S>, ToolError>> + Send + 'static,
+    {
+        self.assembly.complete(Arc::new(move |asked: Complete, call: Call| {
+            let work = suggest(asked, call);
+            Ok(Box::pin(async move {
+                let values: Vec<String> = work.await?.into_iter().map(Into::into).collect();
+                Ok(kit::completion(&values))
+            }) as Work)
+        }));
+        self
+    }
+
+    /// Resources can be watched: say what changed by [`Server::resource_updated`].
+    #[must_use]
+    pub const fn subscribable(mut self) -> Self {
+        self.assembly.config.capabilities.subscribe = true;
+        self
+    }
+
+    /// Handlers write log messages for the client, by [`Call::log`].
+    #[must_use]
+    pub const fn logging(mut self) -> Self {
+        self.assembly.config.capabilities.logging = true;
+        self
+    }
+
+    /// Changes any other setting.
+    #[must_use]
+    pub fn config(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.assembly.config);
+        self
+    }
+
+    /// The server.
+    ///
+    /// # Errors
+    /// Everything that is wrong with what was given: each fault says what it is about.
+    pub fn build(self) -> Result<Server, BuildError> {
+        let Self { assembly, options } = self;
+        match Terms::new(options) {
+            Ok(terms) => {
+                let Built { config, catalog, handlers } = assembly.build()?;
+                Ok(Server::with_router(config, catalog, Arc::new(Router::new(handlers)), terms))
+            }
+            Err(error) => Err(assembly.refused(&format!("what binds it: {error}"))),
+        }
+    }
+}
+
+/// A tool with its closure as the router keeps it.
+pub(super) fn offer_tool<A, R, F, W>(
+    name: &str,
+    definition: impl Definition,
+    run: F,
+) -> Result<Offer, BuildError>
+where
+    A: DeserializeOwned,
+    R: IntoReply,
+    F: Fn(A, Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    let run = move |arguments: JsonRef<'_>, call: Call| {
+        let work = run(kit::arguments(arguments)?, call);
+        Ok(Box::pin(async move { work.await?.into_reply() }) as Work)
+    };
+    Offer::tool(name, definition, Arc::new(run))
+}
+
+/// As [`offer_tool`].
+pub(super) fn offer_prompt<A, R, F, W>(
+    name: &str,
+    definition: impl Definition,
+    run: F,
+) -> Result<Offer, BuildError>
+where
+    A: DeserializeOwned,
+    R: IntoMessages,
+    F: Fn(A, Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    Offer::prompt(name, definition, |description| {
+        let description: Option<Arc<str>> = description.map(Arc::from);
+        Arc::new(move |arguments: JsonRef<'_>, call: Call| {
+            let (work, description) = (run(kit::arguments(arguments)?, call), description.clone());
+            Ok(Box::pin(async move { work.await?.into_reply(description.as_deref()) }) as Work)
+        }) as Arc<ToolFn>
+    })
+}
+
+/// As [`offer_tool`].
+pub(super) fn offer_resource<R, F, W>(
+    uri: &str,
+    definition: impl Definition,
+    read: F,
+) -> Result<Offer, BuildError>
+where
+    R: IntoContents,
+    F: Fn(ResourceUri, Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    Offer::resource(uri, definition, |mime_type| reader(mime_type, read))
+}
+
+/// As [`offer_tool`].
+pub(super) fn offer_template<R, F, W>(
+    template: &str,
+    definition: impl Definition,
+    read: F,
+) -> Result<Offer, BuildError>
+where
+    R: IntoContents,
+    F: Fn(ResourceUri, Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    Offer::resource_template(template, definition, |mime_type| reader(mime_type, read))
+}
+
+fn reader<R, F, W>(mime_type: Option<Box<str>>, read: F) -> Arc<ReadFn>
+where
+    R: IntoContents,
+    F: Fn(ResourceUri, Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, ToolError>> + Send + 'static,
+{
+    let mime_type: Option<Arc<str>> = mime_type.map(Arc::from);
+    Arc::new(move |uri: ResourceUri, call: Call| {
+        let (address, mime_type) = (Box::<str>::from(uri.as_str()), mime_type.clone());
+        let work = read(uri, call);
+        Ok(Box::pin(async move { work.await?.into_reply(&address, mime_type.as_deref()) }) as Work)
+    })
+}

@@ -1,0 +1,165 @@
+//! What a handler sees of the request it works on.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sanswire::error::ApiError;
+use sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::mcp::Method;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::mcp::types::log::LogLevel;
+use sanswire::server::govern::Told;
+use sanswire::server::kit::{self, Questions, Request, ToolError};
+use sanswire::server::{Context, Notice, PeerOutcome};
+use sanswire::waist::{ErrorClass, Spend};
+use sanswire_system::serve::{Asks, Cancel};
+use serde::de::DeserializeOwned;
+
+use crate::serve::hub::Hub;
+use crate::serve::server::{Inner, Server};
+
+/// The request that a handler works on: what was asked, by whom, and the way to tell or ask the client meanwhile. Clones
+/// are the same call; it may be kept and moved to other tasks.
+#[derive(Clone)]
+pub struct Call {
+    inner: Arc<OpenCall>,
+}
+
+struct OpenCall {
+    server: Arc<Inner>,
+    hub: Arc<Hub>,
+    asked: Request<Cancel>,
+    said: Mutex<Said>,
+}
+
+/// What a handler said about its own work, and what it asked.
+#[derive(Debug)]
+pub(super) struct Said {
+    told: Told,
+    pub(super) questions: Questions,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("method", self.method()).finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    pub(super) fn new(server: Arc<Inner>, hub: Arc<Hub>, asked: Request<Cancel>) -> Self {
+        let said = Mutex::new(Said { told: Told::new(), questions: Questions::new() });
+        Self { inner: Arc::new(OpenCall { server, hub, asked, said }) }
+    }
+
+    /// The parameters, for the machine to use their room again. A handler that keeps the call keeps them.
+    pub(super) fn into_params(self) -> RawJson {
+        match Arc::try_unwrap(self.inner) {
+            Ok(call) => call.asked.params,
+            Err(kept) => kept.asked.params.clone(),
+        }
+    }
+
+    pub(super) fn asked(&self) -> &Request<Cancel> {
+        &self.inner.asked
+    }
+
+    /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...
+    #[must_use]
+    pub fn method(&self) -> &Method {
+        &self.inner.asked.method
+    }
+
+    /// All parameters, `_meta` included: an object that has what the method needs.
+    #[must_use]
+    pub fn params(&self) -> &RawJson {
+        &self.inner.asked.params
+    }
+
+    /// The arguments of a tool or prompt, if any were sent.
+    #[must_use]
+    pub fn arguments(&self) -> Option<JsonRef<'_>> {
+        self.params().view().get("arguments").filter(|arguments| !arguments.is_null())
+    }
+
+    /// One argument of a tool or prompt. One that is optional is read as an `Option`.
+    ///
+    /// # Errors
+    /// [`ToolError::Arguments`]: it is missing, or does not fit.
+    pub fn argument<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
+        kit::argument(self.arguments(), name)
+    }
+
+    /// What is known of the asker.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.inner.asked.context
+    }
+
+    /// Whether nobody waits for the answer any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.asked.cancel.is_set()
+    }
+
+    /// Ends when nobody waits for the answer any more. A handler that is not interested runs on, and what it comes to goes
+    /// nowhere.
+    pub async fn cancelled(&self) {
+        poll_fn(|cx| self.inner.asked.cancel.poll(cx)).await;
+    }
+
+    /// Tells how far the work is. Nothing is sent to a client that did not ask for it.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if self.context().wants_progress {
+            let message = message.map(Into::into);
+            self.notify(&Notice::Progress { progress, total, message });
+        }
+    }
+
+    /// Sends a log message, if the client wants any of this level.
+    pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) {
+        if self.context().log_level.is_some_and(|least| least <= level) {
+            let logger = logger.map(Into::into);
+            self.notify(&Notice::Log { level, logger, data: data.clone() });
+        }
+    }
+
+    fn notify(&self, notice: &Notice) {
+        self.inner.hub.notify(self.inner.asked.request, notice);
+    }
+
+    /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
+    /// however it ends.
+    pub fn spend(&self, spent: Spend) {
+        self.lock().told.spend(spent);
+    }
+
+    /// Tells what kind of failure it is, should this call fail. Without it a failure is
+    /// [terminal](ErrorClass::Terminal): trying again does not help.
+    pub fn fails_as(&self, class: ErrorClass) {
+        self.lock().told.fails_as(class);
+    }
+
+    /// The server that answers: for handlers that change what it lists, or tell of changed resources.
+    #[must_use]
+    pub fn server(&self) -> Server {
+        Server::of(&self.inner.server)
+    }
+
+    /// What the handler told of its work.
+    pub(super) fn told(&self) -> Told {
+        self.lock().told
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Said> {
+        self.inner.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the client, in a session, and waits for what becomes of it.
+    pub(super) async fn ask_client(&self, request: &InputRequest) -> Result<PeerOutcome, ApiError> {
+        Ok(self.inner.hub.ask(self.inner.asked.request, request)?.await)
+    }
+
+    pub(super) fn asks(&self) -> &Asks {
+        self.inner.server.asks()
+    }
+}

@@ -1,0 +1,175 @@
+//! All connections of a listener, as one future.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_io::{Async, Timer};
+
+use crate::serve::connection::Connection;
+use crate::serve::hub::{NEWS, Signals};
+use crate::serve::places::Places;
+use crate::serve::server::Inner;
+use crate::serve::tasks::Tasks;
+use crate::signals::{Bells, Fire as _};
+use crate::wire::{Wire, arm_read};
+
+/// Connections that are accepted, and polled, in one turn.
+const MAX_ACCEPTS: usize = 32;
+const MAX_POLLS: usize = 64;
+/// How long a listener is left alone when the system is out of something: descriptors, memory. Whoever calls goes on
+/// waiting, so that asking again at once would spin.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) enum Listener {
+    Tcp(Async<TcpListener>),
+    Unix(Async<UnixListener>),
+}
+
+impl Listener {
+    fn accept(&self) -> io::Result<Wire> {
+        match self {
+            Self::Tcp(listener) => Wire::tcp(Async::new(listener.get_ref().accept()?.0)?),
+            Self::Unix(listener) => Ok(Wire::Unix(Async::new(listener.get_ref().accept()?.0)?)),
+        }
+    }
+
+    fn arm(&self, bells: &Bells) -> io::Result<bool> {
+        match self {
+            Self::Tcp(listener) => arm_read(listener, &bells.read),
+            Self::Unix(listener) => arm_read(listener, &bells.read),
+        }
+    }
+}
+
+/// A listener and its connections.
+pub(super) struct Listening {
+    server: Arc<Inner>,
+    /// None: it accepts nobody any more.
+    listener: Option<Listener>,
+    connections: Tasks<Connection, Signals>,
+    signals: Arc<Signals>,
+    bells: Bells,
+    pause: Option<Timer>,
+    places: Arc<Places>,
+    /// Handlers of one connection, so that no client has them all.
+    most: usize,
+    most_connections: usize,
+    failed: Option<io::Error>,
+}
+
+impl Listening {
+    pub(super) fn new(server: &Arc<Inner>, listener: Listener) -> Self {
+        let signals = Arc::<Signals>::default();
+        let handlers = server.serving.max_handlers();
+        server.serving.enter_listener(&signals);
+        Self {
+            server: Arc::clone(server),
+            listener: Some(listener),
+            connections: Tasks::new(&signals),
+            bells: Bells::new(&signals),
+            signals,
+            pause: None,
+            places: Places::new(handlers),
+            most: handlers.div_ceil(2),
+            most_connections: server.serving.max_connections(),
+            failed: None,
+        }
+    }
+
+    /// Takes in those who call. Whether there may be more of them.
+    fn accept(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.server.serving.is_stopping() {
+            self.listener = None;
+        }
+        if let Some(pause) = &mut self.pause {
+            if Pin::new(pause).poll(cx).is_pending() {
+                return false;
+            }
+            self.pause = None;
+        }
+        for _ in 0..MAX_ACCEPTS {
+            let Some(listener) = &self.listener else { return false };
+            match listener.accept() {
+                // One for whom there is no room is sent away.
+                Ok(wire) if self.connections.len() < self.most_connections => {
+                    let places = (&self.places, self.most);
+                    if let Ok(connection) = Connection::new(&self.server, wire, places) {
+                        self.connections.begin(connection);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match listener.arm(&self.bells) {
+                    Ok(true) => return false,
+                    Ok(false) => {}
+                    Err(error) => self.fail(error),
+                },
+                Err(error) => match Fault::of(&error) {
+                    Fault::Call => {}
+                    Fault::Short => {
+                        let mut pause = Timer::after(PAUSE);
+                        let over = Pin::new(&mut pause).poll(cx).is_ready();
+                        self.pause = Some(pause);
+                        return over;
+                    }
+                    Fault::Listener => self.fail(error),
+                },
+            }
+        }
+        true
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        self.failed = Some(error);
+        self.listener = None;
+    }
+}
+
+/// What an accept that failed means.
+enum Fault {
+    /// Whoever called is gone.
+    Call,
+    /// The system is out of something.
+    Short,
+    /// This listener accepts nobody any more.
+    Listener,
+}
+
+impl Fault {
+    fn of(error: &io::Error) -> Self {
+        use rustix::io::Errno;
+        match Errno::from_io_error(error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Self::Short,
+            Some(Errno::BADF | Errno::INVAL | Errno::NOTSOCK | Errno::OPNOTSUPP) => Self::Listener,
+            _ => Self::Call,
+        }
+    }
+}
+
+impl Future for Listening {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.signals.set_task(cx.waker());
+        this.signals.take();
+        let mut more = this.accept(cx);
+        let mut polls = 0;
+        while polls < MAX_POLLS && this.connections.poll_woken().is_some() {
+            polls += 1;
+        }
+        more |= polls == MAX_POLLS;
+        if this.listener.is_none() && this.connections.len() == 0 {
+            return Poll::Ready(this.failed.take().map_or(Ok(()), Err));
+        }
+        if more {
+            this.signals.fire(NEWS);
+        }
+        Poll::Pending
+    }
+}

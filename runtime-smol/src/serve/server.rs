@@ -1,0 +1,265 @@
+//! A server, apart from its connections.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sanswire::Instant;
+use sanswire::error::ConfigError;
+use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
+use sanswire::waist::{Halt, Spend};
+use sanswire_system::RecordStats;
+use sanswire_system::contain::caught;
+use sanswire_system::serve::{Asks, Governor, ServerOptions, Terms};
+
+use crate::serve::application::Application;
+use crate::serve::builder::Builder;
+use crate::serve::router::Router;
+use crate::serve::serving::Serving;
+use crate::threads;
+
+/// A server: what it lists and how it answers, for any number of connections. Clones share it.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    config: Config,
+    /// Its lock is held to look or to put another one there, never for longer.
+    catalog: Mutex<Arc<Catalog>>,
+    /// One change of what is offered at a time.
+    changes: Mutex<()>,
+    answerer: Answerer,
+    governor: Governor,
+    asks: Asks,
+    pub(crate) serving: Serving,
+}
+
+/// Who answers.
+pub(super) enum Answerer {
+    /// Closures.
+    Router(Arc<Router>),
+    Application(Box<dyn Application>),
+}
+
+/// The right to change what is offered.
+pub(super) type Turn<'a> = MutexGuard<'a, ()>;
+
+/// Why a server could not serve.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A limit in the configuration is out of bounds.
+    Config(ConfigError),
+    /// The system gave no descriptor, or cannot wait for one.
+    System(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => write!(f, "the configuration is not usable: {error}"),
+            Self::System(error) => write!(f, "the system could not provide what serving needs ({error})"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("server", &self.inner.config.server).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Begins a server of this name and version, made of closures.
+    #[must_use]
+    pub fn builder(name: &str, version: &str) -> Builder {
+        Builder::new(name, version)
+    }
+
+    /// A server made of an application of its own.
+    #[must_use]
+    pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
+        Self::assemble(config, catalog, Answerer::Application(Box::new(application)), Terms::default())
+    }
+
+    /// As [`new`](Self::new), bound by `options`.
+    ///
+    /// # Errors
+    /// A limit in them is out of its bounds.
+    pub fn with_options(
+        config: Config,
+        catalog: Catalog,
+        application: impl Application,
+        options: ServerOptions,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self::assemble(
+            config,
+            catalog,
+            Answerer::Application(Box::new(application)),
+            Terms::bound(options)?,
+        ))
+    }
+
+    /// A server made of closures.
+    pub(super) fn with_router(config: Config, catalog: Catalog, router: Arc<Router>, terms: Terms) -> Self {
+        Self::assemble(config, catalog, Answerer::Router(router), terms)
+    }
+
+    fn assemble(config: Config, catalog: Catalog, answerer: Answerer, terms: Terms) -> Self {
+        let catalog = Mutex::new(Arc::new(catalog));
+        let Terms { governor, asks } = terms;
+        let inner = Inner {
+            config: contained(config),
+            catalog,
+            changes: Mutex::default(),
+            answerer,
+            governor,
+            asks,
+            serving: Serving::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    pub(super) fn of(inner: &Arc<Inner>) -> Self {
+        Self { inner: Arc::clone(inner) }
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    pub(super) const fn shared(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// Records of what is over are given out before the end, for a bounded time.
+    pub(super) async fn flush_records(&self) {
+        if self.inner.governor().is_bound() {
+            let inner = Arc::clone(&self.inner);
+            // Without a thread for it they go on their own.
+            if let Ok(flushed) = threads::run("sanswire-records", move || inner.governor().flush()) {
+                flushed.await;
+            }
+        }
+    }
+
+    /// Which brake has halted the server's run, if one has: all calls are refused until [`reset_halt`](Self::reset_halt).
+    #[must_use]
+    pub fn halted(&self) -> Option<Halt> {
+        self.inner.governor.halted()
+    }
+
+    /// Halts the server's run by hand: all further calls are refused until [`reset_halt`](Self::reset_halt), those under
+    /// way are cancelled, and answered as refused whatever their handlers come to. Returns the halt that stands. None:
+    /// nothing was halted, for no brake is on; [`kill_switch`](sanswire::waist::BrakeLimits::kill_switch) is one, and the
+    /// one that lets calls under way be cancelled. A question to a client goes on until it is answered.
+    #[expect(clippy::must_use_candidate, reason = "that it is halted is what matters")]
+    pub fn halt(&self) -> Option<Halt> {
+        self.inner.governor().halt()
+    }
+
+    /// Lifts the halt, which it returns, and forgets what the brakes counted.
+    #[expect(clippy::must_use_candidate, reason = "that it is lifted is what matters")]
+    pub fn reset_halt(&self) -> Option<Halt> {
+        self.inner.governor.reset_halt()
+    }
+
+    /// What calls told that they used up since the last reset; counted only while a brake is on.
+    #[must_use]
+    pub fn spent(&self) -> Spend {
+        self.inner.governor.spent()
+    }
+
+    /// What became of records that nobody got.
+    #[must_use]
+    pub fn record_stats(&self) -> RecordStats {
+        self.inner.governor.record_stats()
+    }
+
+    /// Changes what is listed, and tells the clients. Copies what is listed, O(all of it).
+    ///
+    /// Changes wait for each other: one made from within `change` would wait for itself. Should `change` panic, nothing
+    /// has changed.
+    pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+        let turn = self.inner.turn();
+        self.update_in(&turn, kind, change);
+    }
+
+    /// As [`update`](Self::update), as a part of what is done in one turn.
+    pub(super) fn update_in(&self, _: &Turn<'_>, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+        // A connection that is accepted meanwhile gets what was listed before: nothing that serves waits for `change`.
+        let mut catalog = self.inner.catalog();
+        change(Arc::make_mut(&mut catalog));
+        *self.inner.listed() = catalog;
+        for hub in self.inner.serving.hubs() {
+            hub.change(|desk, now| {
+                // Looked at under the lock: of two changes at once, none puts back what was there before the other.
+                desk.machine.set_catalog(self.inner.catalog());
+                desk.machine.list_changed(kind, now);
+            });
+        }
+    }
+
+    /// Tells the clients that watch it that a resource changed.
+    pub fn resource_updated(&self, uri: &str) {
+        for hub in self.inner.serving.hubs() {
+            // Clients for whom there is no room hear of the next change.
+            hub.change(|desk, now| drop(desk.machine.resource_updated(uri, now)));
+        }
+    }
+}
+
+impl Inner {
+    pub(super) const fn answerer(&self) -> &Answerer {
+        &self.answerer
+    }
+
+    pub(crate) const fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
+    pub(crate) fn governor(&self) -> &Governor {
+        &self.governor
+    }
+
+    pub(super) const fn router(&self) -> Option<&Arc<Router>> {
+        match &self.answerer {
+            Answerer::Router(router) => Some(router),
+            Answerer::Application(_) => None,
+        }
+    }
+
+    /// What is listed now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.listed())
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Arc<Catalog>> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps others from changing what is offered.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The machine of a new connection.
+    pub(crate) fn connection(&self, now: Instant) -> Result<LineConnection, ConfigError> {
+        let mut machine = LineConnection::new(self.config.clone(), sanswire_system::os::seed(), now)?;
+        machine.set_catalog(self.catalog());
+        Ok(machine)
+    }
+}
+
+/// A filter that panics shows nothing: it is asked under the lock that all connections need.
+fn contained(mut config: Config) -> Config {
+    let contain = |filter: ToolFilter| {
+        ToolFilter::new(move |who, tool| caught(|| filter.shows(who, tool)).unwrap_or(false))
+    };
+    config.tool_filter = config.tool_filter.map(contain);
+    config
+}
