@@ -168,8 +168,7 @@ mod tests {
     }
 
     fn context(revision: Revision) -> Context {
-        let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation_form = true;
+        let capabilities = ClientCapabilities { elicitation_form: true, ..ClientCapabilities::default() };
         Context {
             revision,
             principal: Principal::anonymous(),
@@ -195,7 +194,7 @@ mod tests {
         let asker =
             Asker { context: &context, method: &Method::ToolsCall, params: &params, is_cancelled: false };
         let mut questions = Questions::new();
-        let mut ask = |questions: &mut Questions| questions.ask(&terms(), asker, "who", &form(), || 0);
+        let ask = |questions: &mut Questions| questions.ask(&terms(), asker, "who", &form(), || 0);
         assert_eq!(ask(&mut questions), Ok(None));
         let lost = questions.answered(asker, "who", Ok(PeerOutcome::Lost));
         assert_eq!(lost, Err(AskError::Failed(PeerOutcome::Lost)));
