@@ -106,12 +106,12 @@ check_dependencies() {
     smol=$(packages -p sanswire-smol)
     cli=$(packages -p sanswire-cli)
     every=$(packages --workspace --all-features --target all)
-    echo "sanswire: $(count "$core") packages (17 at most)"
-    echo "sanswire-std without tls: $(count "$std") packages (25 at most)"
+    echo "sanswire: $(count "$core") packages (16 at most)"
+    echo "sanswire-std without tls: $(count "$std") packages (24 at most)"
     echo "sanswire-smol: $(count "$smol") packages (32 at most)"
     echo "sanswire-cli: $(count "$cli") packages"
-    [ "$(count "$core")" -le 17 ] || fail "sanswire depends on too much:" $core
-    [ "$(count "$std")" -le 25 ] || fail "sanswire-std depends on too much:" $std
+    [ "$(count "$core")" -le 16 ] || fail "sanswire depends on too much:" $core
+    [ "$(count "$std")" -le 24 ] || fail "sanswire-std depends on too much:" $std
     [ "$(count "$smol")" -le 32 ] || fail "sanswire-smol depends on too much:" $smol
     if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
     # Every direct dependency has its reason in the table of docs/architecture.md.

@@ -79,6 +79,7 @@ pub mod jsonrpc;
 pub mod limits;
 pub mod machine;
 pub mod mcp;
+mod octets;
 pub mod outbox;
 pub mod server;
 pub mod time;

@@ -1,9 +1,11 @@
 //! Header fields: names and values as they stand in a head.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
-pub(crate) use crate::mcp::mirror::is_token;
+use crate::octets::{is_control, is_token};
 
 /// The fields of a head, in their order. Names compare without case; values are bytes without CR, LF and NUL, and
 /// without white space at their ends.
@@ -12,17 +14,68 @@ pub(crate) use crate::mcp::mirror::is_token;
 #[derive(Clone, Default)]
 pub struct Fields {
     /// All names and values, and of a head that was read what stood between them.
-    text: Vec<u8>,
-    spans: Vec<Span>,
+    text: Cow<'static, [u8]>,
+    spans: Cow<'static, [Span]>,
 }
 
 /// Where a field stands in the text.
-#[derive(Clone, Copy)]
-struct Span {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
     name: u32,
     name_end: u32,
     value: u32,
     value_end: u32,
+}
+
+impl Span {
+    /// `None`: it stands too far behind.
+    pub(crate) fn new(name: Range<usize>, value: Range<usize>) -> Option<Self> {
+        let place = |at: usize| u32::try_from(at).ok();
+        Some(Self {
+            name: place(name.start)?,
+            name_end: place(name.end)?,
+            value: place(value.start)?,
+            value_end: place(value.end)?,
+        })
+    }
+
+    /// Those of a text that is written down in the code, as it would stand in a head: so many lines of a name, a colon, a
+    /// blank and a value.
+    #[expect(clippy::indexing_slicing, reason = "of constants, so it happens when this is compiled")]
+    pub(crate) const fn of_lines<const N: usize>(text: &[u8]) -> [Self; N] {
+        let mut spans = [Self { name: 0, name_end: 0, value: 0, value_end: 0 }; N];
+        let (mut line, mut at) = (0, 0);
+        while (at as usize) < text.len() {
+            match text[at as usize] {
+                b':' if spans[line].value == 0 => (spans[line].name_end, spans[line].value) = (at, at + 2),
+                b'\r' => spans[line].value_end = at,
+                b'\n' if line + 1 < N => {
+                    line += 1;
+                    spans[line].name = at + 1;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        spans
+    }
+
+    fn name_is(self, text: &[u8], name: &str) -> bool {
+        // Names of another length are not looked at, which is most of them.
+        (self.name_end - self.name) as usize == name.len()
+            && same_name(part(text, self.name, self.name_end), name.as_bytes())
+    }
+}
+
+/// Whether two names are the same but for the case of their letters.
+pub(crate) fn same_name(one: &[u8], other: &[u8]) -> bool {
+    // Mostly they are the same as they stand, which is seen at a glance.
+    let same = |(one, other): (&u8, &u8)| one == other || one ^ other == 0x20 && one.is_ascii_alphabetic();
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+fn part(text: &[u8], from: u32, to: u32) -> &[u8] {
+    text.get(from as usize..to as usize).unwrap_or_default()
 }
 
 /// Why a field cannot be sent.
@@ -64,12 +117,17 @@ impl Fields {
     /// No fields.
     #[must_use]
     pub const fn new() -> Self {
-        Self { text: Vec::new(), spans: Vec::new() }
+        Self { text: Cow::Borrowed(&[]), spans: Cow::Borrowed(&[]) }
     }
 
-    /// No fields yet of a head that was read, with room for so many. See [`push_part`](Self::push_part).
-    pub(crate) fn of(head: &[u8], fields: usize) -> Self {
-        Self { text: head.to_vec(), spans: Vec::with_capacity(fields) }
+    /// Those of a text that is written down in the code, and where each stands. They cost nothing as long as none is added.
+    pub(crate) const fn fixed(text: &'static [u8], spans: &'static [Span]) -> Self {
+        Self { text: Cow::Borrowed(text), spans: Cow::Borrowed(spans) }
+    }
+
+    /// Those of a head that was read and checked, and where each stands in it.
+    pub(crate) fn of(head: &[u8], spans: Vec<Span>) -> Self {
+        Self { text: Cow::Owned(head.to_vec()), spans: Cow::Owned(spans) }
     }
 
     /// Adds one at the end. White space around the value goes.
@@ -84,35 +142,16 @@ impl Fields {
             return Err(FieldFault::Value);
         }
         let value = trimmed(value);
-        let name_start = self.text.len();
-        self.text.extend_from_slice(name.as_bytes());
-        let value_start = self.text.len();
-        self.text.extend_from_slice(value);
-        self.push_span((name_start, name.len()), (value_start, value.len()));
-        Ok(())
-    }
-
-    /// Adds one that was checked and stands in `head`, of which these fields are.
-    pub(crate) fn push_part(&mut self, head: &[u8], name: &[u8], value: &[u8]) {
-        let place = |part: &[u8]| part.as_ptr().addr().wrapping_sub(head.as_ptr().addr());
-        // Nothing may stand anywhere.
-        let value_start = if value.is_empty() { place(name) } else { place(value) };
-        self.push_span((place(name), name.len()), (value_start, value.len()));
-    }
-
-    /// Adds the one whose name and value begin there and are so long.
-    fn push_span(&mut self, name: (usize, usize), value: (usize, usize)) {
-        let place = |at: usize| u32::try_from(at).ok();
-        let span = || {
-            Some(Span {
-                name: place(name.0)?,
-                name_end: place(name.0.checked_add(name.1)?)?,
-                value: place(value.0)?,
-                value_end: place(value.0.checked_add(value.1)?)?,
-            })
-        };
+        let (name_at, value_at) = (self.text.len(), self.text.len() + name.len());
         // None: four gigabytes of fields, which no peer takes.
-        self.spans.extend(span());
+        if let Some(span) = Span::new(name_at..value_at, value_at..value_at + value.len()) {
+            let text = self.text.to_mut();
+            text.reserve(name.len() + value.len());
+            text.extend_from_slice(name.as_bytes());
+            text.extend_from_slice(value);
+            self.spans.to_mut().push(span);
+        }
+        Ok(())
     }
 
     /// Adds one whose name and value are known to be fine; left out if they are not.
@@ -142,7 +181,8 @@ impl Fields {
 
     /// The values of all fields of this name.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        self.raw().filter(move |(is, _)| is.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+        let named = self.spans.iter().filter(move |span| span.name_is(&self.text, name));
+        named.map(|span| part(&self.text, span.value, span.value_end))
     }
 
     /// All of them, in order.
@@ -164,13 +204,16 @@ impl Fields {
 
     /// Bytes of memory held, spare room included.
     pub(crate) fn retained_bytes(&self) -> usize {
-        self.text.capacity() + self.spans.capacity() * size_of::<Span>()
+        let text = if let Cow::Owned(text) = &self.text { text.capacity() } else { 0 };
+        let spans = if let Cow::Owned(spans) = &self.spans { spans.capacity() } else { 0 };
+        text + spans * size_of::<Span>()
     }
 
     /// Names and values as bytes: looking for one costs no check of all names.
     pub(crate) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let part = |from: u32, to: u32| self.text.get(from as usize..to as usize).unwrap_or_default();
-        self.spans.iter().map(move |span| (part(span.name, span.name_end), part(span.value, span.value_end)))
+        self.spans.iter().map(|span| {
+            (part(&self.text, span.name, span.name_end), part(&self.text, span.value, span.value_end))
+        })
     }
 }
 
@@ -183,15 +226,40 @@ impl PartialEq for Fields {
 
 impl Eq for Fields {}
 
-/// Whether a byte may not stand in a value.
-pub(crate) const fn is_control(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\t') || byte == 0x7f
-}
-
 /// Without blanks and tabs at either end.
 pub(crate) fn trimmed(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_down_is_found_and_added_to() {
+        const TEXT: &[u8] = b"Content-Type: text/plain; a=b:c\r\nAllow: GET\r\n";
+        const SPANS: [Span; 2] = Span::of_lines(TEXT);
+        let mut fields = Fields::fixed(TEXT, &SPANS);
+        let mut same = Fields::new();
+        same.add("Content-Type", "text/plain; a=b:c");
+        same.add("Allow", "GET");
+        assert_eq!((&fields, fields.retained_bytes()), (&same, 0));
+        fields.add("B", "c");
+        assert_eq!(fields.get("allow"), Some(&b"GET"[..]));
+        assert_eq!((fields.text("b"), fields.len()), (Some("c"), 3));
+    }
+
+    #[test]
+    fn names_are_the_same_in_whatever_case_and_nothing_else() {
+        for one in 0..=u8::MAX {
+            for other in 0..=u8::MAX {
+                let (one, other) = ([b'a', one], [b'A', other]);
+                assert_eq!(same_name(&one, &other), one.eq_ignore_ascii_case(&other), "{one:?} {other:?}");
+            }
+        }
+        assert!(!same_name(b"a", b"ab"));
+    }
 }

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::http::fields::is_token;
+use crate::octets::is_token;
 
 /// So many challenges of a field are read.
 const MAX_CHALLENGES: usize = 16;

@@ -14,6 +14,7 @@ use core::fmt;
 
 use crate::base64;
 use crate::jsonrpc::{JsonRef, Kind};
+use crate::octets::is_token;
 
 /// What `Mcp-Param-…` fields begin with.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
@@ -270,28 +271,6 @@ pub fn decode_text(field: &[u8]) -> Option<Cow<'_, str>> {
     };
     let bytes = base64::decode(marked).filter(|_| marked.len().is_multiple_of(4))?;
     String::from_utf8(bytes).ok().map(Cow::Owned)
-}
-
-/// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
-pub(crate) const fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
 }
 
 #[cfg(test)]

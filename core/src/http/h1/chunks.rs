@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::input::Input;
 use super::{Fault, Limits};
-use crate::http::fields::{is_control, is_token};
+use crate::octets::{is_control, is_token};
 
 /// The longest size of a chunk, in hexadecimal digits: no body has 2^60 bytes.
 const MAX_DIGITS: u8 = 15;

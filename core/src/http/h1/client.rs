@@ -8,14 +8,15 @@ use bytes::Bytes;
 use super::body::Incoming;
 use super::events::Events;
 use super::input::Input;
-use super::parse::{self, Answer, Asked, HeadScan};
+use super::parse::{self, Answer, Asked};
+use super::scan::HeadScan;
 use super::target::{is_host, is_target};
 use super::write::{self, Framing};
 use super::{Body, Closed, Fault, Limits};
 use crate::error::ApiError;
-use crate::http::fields::is_token;
 use crate::http::head::{RequestHead, ResponseHead};
 use crate::machine::Machine;
+use crate::octets::is_token;
 use crate::outbox::Waiting;
 use crate::time::{Instant, Monotonic, earliest};
 
@@ -144,7 +145,8 @@ impl Client {
     /// Bytes that are held.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes()
+        let head = if let Stage::Head(scan) = &self.stage { scan.retained_bytes() } else { 0 };
+        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes() + head
     }
 
     /// Lets go of buffers that are not needed now.
@@ -168,20 +170,13 @@ impl Client {
                 }
                 Stage::Head(scan) => {
                     self.head_since.get_or_insert(now);
-                    let found = scan.find(self.input.unread(), &self.limits);
-                    let read = match found {
+                    match parse::answer(scan, self.input.unread(), self.asked, &self.limits) {
                         Ok(None) => return,
-                        Ok(Some(len)) => {
-                            let head = self.input.unread().get(..len).unwrap_or_default();
-                            let read = parse::answer(head, self.asked, &self.limits);
+                        Ok(Some((answer, len))) => {
+                            self.head_since = None;
                             self.input.skip(len);
-                            read
+                            self.begin(answer);
                         }
-                        Err(fault) => Err(fault),
-                    };
-                    self.head_since = None;
-                    match read {
-                        Ok(answer) => self.begin(answer),
                         Err(fault) => return self.end(Closed::Fault(fault)),
                     }
                 }

@@ -1,8 +1,8 @@
 //! HTTP/1.1 over one byte stream: heads and bodies, for either role. Knows no MCP.
 //!
-//! Heads are looked for byte by byte once, bounded, checked by strict rules of our own, and then read by `httparse`.
-//! Bodies and chunks are our own strict code. What two parsers could understand differently is refused: both lengths at
-//! once, lengths that differ, odd chunk sizes, bare CR or LF, blanks before a colon, folded lines, no or two hosts.
+//! A head is read line by line as it comes, each line once, within bounds. What two parsers could understand differently
+//! is refused, in heads and bodies: both lengths at once, lengths that differ, odd chunk sizes, bare CR or LF, blanks
+//! before a colon, folded lines, no or two hosts.
 //!
 //! Source: RFC 9112; RFC 9110.
 
@@ -12,6 +12,7 @@ mod client;
 mod events;
 mod input;
 mod parse;
+mod scan;
 mod server;
 mod target;
 mod write;
@@ -71,13 +72,13 @@ impl Limits {
     /// | what | how much |
     /// |---|---|
     /// | what is read and not understood yet: a head and a read, in a buffer that moves when it grows | 2 × (`max_head_bytes` + 64 KiB) |
-    /// | a head as it is told: its text and its target, and the places of its fields | 2 × `max_head_bytes` + 4 KiB |
+    /// | a head as it is told: its text and its target, and the places of its fields, a list that moves when it grows | 2 × `max_head_bytes` + 8 KiB |
     /// | events that wait: their places, which double and move, or what pieces keep alive; and one read over | 3 × `max_queued_event_bytes` + 256 KiB |
     /// | what waits to be written, in blocks that double; the block that is written, and one that grows | 2 × `max_queued_out_bytes` + 768 KiB |
     #[must_use]
     pub fn worst_case_bytes(&self) -> usize {
         let input = self.max_head_bytes.saturating_add(MAX_READ_BYTES).saturating_mul(2);
-        let head = self.max_head_bytes.saturating_mul(2).saturating_add(parse::MAX_FIELDS * 16);
+        let head = self.max_head_bytes.saturating_mul(2).saturating_add(2 * scan::MAX_SPANS_BYTES);
         let events = self.max_queued_event_bytes.saturating_mul(3).saturating_add(4 * MAX_READ_BYTES);
         let out = self.max_queued_out_bytes.saturating_mul(2).saturating_add(3 * BLOCK);
         [input, head, events, out].into_iter().fold(0, usize::saturating_add)

@@ -1,16 +1,12 @@
-//! Heads, as they are read: the end found first, strict checks, then `httparse`.
-
-use core::mem::MaybeUninit;
+//! Requests and answers, as their heads describe them.
 
 use super::body::Incoming;
 use super::chunks::Chunks;
+use super::scan::HeadScan;
+use super::target;
 use super::{Fault, Limits};
-use crate::http::fields::{Fields, is_control, is_token, trimmed};
-use crate::http::h1::target;
 use crate::http::head::{RequestHead, ResponseHead, Verb};
-
-/// The most fields that are ever read of one head.
-pub(super) const MAX_FIELDS: usize = 256;
+use crate::octets::is_token;
 
 /// What a head is refused for, and the status that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,54 +24,6 @@ impl From<Fault> for Refusal {
             Fault::Head(_) | Fault::Framing(_) | Fault::Truncated | Fault::Unasked => 400,
         };
         Self { status, fault }
-    }
-}
-
-/// The search for the end of a head: no byte is looked at twice.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HeadScan {
-    /// Up to where no line ends that is not known.
-    searched: usize,
-    /// Where the line begins that is not complete yet.
-    line: usize,
-}
-
-impl HeadScan {
-    /// The length of the head at the start of `unread`, its empty line included, once all of it is there.
-    pub(super) fn find(&mut self, unread: &[u8], limits: &Limits) -> Result<Option<usize>, Fault> {
-        let window = unread.get(..limits.max_head_bytes).unwrap_or(unread);
-        if self.searched == 0 && window.first().is_some_and(|first| !is_token(*first)) {
-            return Err(Fault::Head("it is no HTTP"));
-        }
-        while let Some(found) = memchr::memchr2(b'\r', b'\n', window.get(self.searched..).unwrap_or_default())
-        {
-            let at = self.searched + found;
-            if window.get(at) == Some(&b'\n') {
-                return Err(Fault::Head("a line ends with LF alone"));
-            }
-            match window.get(at + 1) {
-                Some(b'\n') => {}
-                Some(_) => return Err(Fault::Head("a CR stands alone")),
-                None => {
-                    self.searched = at;
-                    return Self::more(unread, limits);
-                }
-            }
-            if at == self.line {
-                return Ok(Some(at + 2));
-            }
-            if matches!(window.get(self.line), Some(b' ' | b'\t')) {
-                return Err(Fault::Head("a line is folded"));
-            }
-            self.line = at + 2;
-            self.searched = at + 2;
-        }
-        self.searched = window.len();
-        Self::more(unread, limits)
-    }
-
-    const fn more(unread: &[u8], limits: &Limits) -> Result<Option<usize>, Fault> {
-        if unread.len() >= limits.max_head_bytes { Err(Fault::HeadTooLong) } else { Ok(None) }
     }
 }
 
@@ -119,175 +67,115 @@ impl Asked {
     }
 }
 
-/// Reads the head of a request: all of it, and nothing behind it.
-pub(super) fn request(head: &[u8], limits: &Limits) -> Result<Request, Refusal> {
-    check_bytes(head)?;
-    let mut room = [const { MaybeUninit::uninit() }; MAX_FIELDS];
-    let room = room.get_mut(..limits.max_fields.min(MAX_FIELDS)).unwrap_or_default();
-    let mut read = httparse::Request::new(&mut []);
-    read.parse_with_uninit_headers(head, room).map_err(|error| fault(error, head))?;
-    let (Some(verb), Some(path), Some(minor)) = (read.method, read.path, read.version) else {
-        return Err(Fault::Head("the first line is cut").into());
-    };
-    let found = Found::read(read.headers, head)?;
+/// Goes on with the head of a request at the start of `unread`. The request and the length of its head, once all of that
+/// is there.
+pub(super) fn request(
+    scan: &mut HeadScan,
+    unread: &[u8],
+    limits: &Limits,
+) -> Result<Option<(Request, usize)>, Refusal> {
+    let Some(head) = scan.read(unread, limits)? else { return Ok(None) };
+    let (line, fields) = scan.take(head);
+    let (verb, target, minor) = request_line(line)?;
     let old = minor == 0;
-    let mut hosts = found.fields.all("host");
+    let mut hosts = fields.all("host");
     let host = hosts.next();
     if hosts.next().is_some() {
         return Err(Fault::Head("there are two hosts").into());
     }
     drop(hosts);
-    let target = target::check(verb, path, host, old)?;
+    let target = target::check(verb, target, host, old)?.into();
     let verb = Verb::named(verb);
     if Asked::by(&verb) == Asked::Connect {
         return Err(Refusal { status: 501, fault: Fault::Head("it asks for a tunnel") });
     }
-    let body = match (found.chunked, found.length) {
+    let body = match (scan.chunked, scan.length) {
         (true, _) if old => return Err(Fault::Framing("chunks in HTTP/1.0").into()),
         (true, _) => Incoming::Chunks(Chunks::new(limits)),
         (false, length) => Incoming::Length(length.unwrap_or(0)),
     };
-    Ok(Request {
+    let request = Request {
         body,
         old,
-        keep: !found.close && (!old || found.keep_alive),
-        expects: found.expects && !old,
-        head: RequestHead { verb, target: target.into(), fields: found.fields },
-    })
+        keep: !scan.close && (!old || scan.keep_alive),
+        expects: scan.expects && !old,
+        head: RequestHead { verb, target, fields },
+    };
+    Ok(Some((request, head.len())))
 }
 
-/// Reads the head of an answer: all of it, and nothing behind it.
-pub(super) fn answer(head: &[u8], asked: Asked, limits: &Limits) -> Result<Answer, Fault> {
-    check_bytes(head)?;
-    let mut room = [const { MaybeUninit::uninit() }; MAX_FIELDS];
-    let room = room.get_mut(..limits.max_fields.min(MAX_FIELDS)).unwrap_or_default();
-    let mut read = httparse::Response::new(&mut []);
-    httparse::ParserConfig::default()
-        .parse_response_with_uninit_headers(&mut read, head, room)
-        .map_err(|error| fault(error, head))?;
-    let (Some(status), Some(minor)) = (read.code, read.version) else {
-        return Err(Fault::Head("the first line is cut"));
-    };
-    if status < 100 {
-        return Err(Fault::Head("the status is below 100"));
-    }
-    let found = Found::read(read.headers, head).map_err(|refusal| refusal.fault)?;
+/// Goes on with the head of an answer, as [`request`].
+pub(super) fn answer(
+    scan: &mut HeadScan,
+    unread: &[u8],
+    asked: Asked,
+    limits: &Limits,
+) -> Result<Option<(Answer, usize)>, Fault> {
+    let read = scan.read(unread, limits).map_err(|refusal| refusal.fault)?;
+    let Some(head) = read else { return Ok(None) };
+    let (line, fields) = scan.take(head);
+    let (status, minor) = status_line(line)?;
     let old = minor == 0;
     let bodiless = asked == Asked::Head || matches!(status, 100..=199 | 204 | 304);
-    let body = match (found.chunked, found.length) {
+    let body = match (scan.chunked, scan.length) {
         _ if bodiless => Incoming::Length(0),
         (true, _) if old => return Err(Fault::Framing("chunks in HTTP/1.0")),
         (true, _) => Incoming::Chunks(Chunks::new(limits)),
         (false, Some(length)) => Incoming::Length(length),
         (false, None) => Incoming::ToEnd,
     };
-    Ok(Answer {
-        keep: !found.close && (!old || found.keep_alive) && !matches!(body, Incoming::ToEnd),
+    let answer = Answer {
+        keep: !scan.close && (!old || scan.keep_alive) && !matches!(body, Incoming::ToEnd),
         body,
-        head: ResponseHead { status, fields: found.fields },
-    })
-}
-
-/// What the fields say about the message.
-struct Found {
-    fields: Fields,
-    length: Option<u64>,
-    chunked: bool,
-    close: bool,
-    keep_alive: bool,
-    expects: bool,
-}
-
-impl Found {
-    fn read(raw: &[httparse::Header<'_>], head: &[u8]) -> Result<Self, Refusal> {
-        let mut found = Self {
-            fields: Fields::of(head, raw.len()),
-            length: None,
-            chunked: false,
-            close: false,
-            keep_alive: false,
-            expects: false,
-        };
-        for field in raw {
-            let value = trimmed(field.value);
-            found.note(field.name, value)?;
-            found.fields.push_part(head, field.name.as_bytes(), value);
-        }
-        if found.chunked && found.length.is_some() {
-            return Err(Fault::Framing("it has a length and comes in chunks").into());
-        }
-        Ok(found)
-    }
-
-    fn note(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
-        let is = |other: &str| name.eq_ignore_ascii_case(other);
-        match name.len() {
-            14 if is("content-length") => {
-                let length = length(value).ok_or(Fault::Framing("the length is no number"))?;
-                if self.length.is_some_and(|before| before != length) {
-                    return Err(Fault::Framing("there are two lengths").into());
-                }
-                self.length = Some(length);
-            }
-            17 if is("transfer-encoding") => {
-                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                    let fault = Fault::Framing("its transfer coding is other than chunked");
-                    return Err(Refusal { status: 501, fault });
-                }
-                self.chunked = true;
-            }
-            10 if is("connection") => {
-                for option in value.split(|byte| *byte == b',').map(trimmed) {
-                    self.close |= option.eq_ignore_ascii_case(b"close");
-                    self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
-                }
-            }
-            6 if is("expect") => self.expects |= value.eq_ignore_ascii_case(b"100-continue"),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// A length is digits, and few enough of them.
-fn length(value: &[u8]) -> Option<u64> {
-    if value.is_empty() || value.len() > 19 || !value.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    core::str::from_utf8(value).ok()?.parse().ok()
-}
-
-/// No control character anywhere but tabs and the ends of lines, which were checked before.
-fn check_bytes(head: &[u8]) -> Result<(), Fault> {
-    let control = |byte: u8| is_control(byte) && byte != b'\r' && byte != b'\n';
-    // Without a way out in the middle the compiler looks at many bytes at once.
-    if head.iter().fold(false, |found, byte| found | control(*byte)) {
-        return Err(Fault::Head("it holds a control character"));
-    }
-    Ok(())
-}
-
-fn fault(error: httparse::Error, head: &[u8]) -> Fault {
-    match error {
-        httparse::Error::TooManyHeaders => Fault::TooManyFields,
-        httparse::Error::HeaderName => Fault::Head("a field's name is no token"),
-        httparse::Error::HeaderValue => Fault::Head("a field's value holds a control character"),
-        httparse::Error::Status => Fault::Head("the status is malformed"),
-        httparse::Error::Version if names_a_version(head) => Fault::Version,
-        httparse::Error::NewLine | httparse::Error::Token | httparse::Error::Version => {
-            Fault::Head("the first line is malformed")
-        }
-    }
-}
-
-/// Whether the first line names a version of HTTP, at the place for it.
-fn names_a_version(head: &[u8]) -> bool {
-    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let is_version = |word: &[u8]| {
-        matches!(word, [b'H', b'T', b'T', b'P', b'/', major, rest @ ..]
-        if major.is_ascii_digit() && matches!(rest, [] | [b'.', b'0'..=b'9']))
+        head: ResponseHead { status, fields },
     };
-    let mut words = line.split(|byte| *byte == b' ');
-    is_version(words.next().unwrap_or_default())
-        || (words.nth(1).is_some_and(is_version) && words.next().is_none())
+    Ok(Some((answer, head.len())))
+}
+
+const FIRST_LINE: Fault = Fault::Head("the first line is malformed");
+
+/// The method, the target and the minor version: three words, one blank between two.
+///
+/// Source: RFC 9112, section 3.
+fn request_line(line: &[u8]) -> Result<(&str, &str, u8), Fault> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (verb, target, version) = (word(), word(), word());
+    if verb.is_empty() || !verb.iter().all(|byte| is_token(*byte)) || target.is_empty() {
+        return Err(FIRST_LINE);
+    }
+    let minor = minor_version(version)?;
+    let text = |word| core::str::from_utf8(word).map_err(|_| FIRST_LINE);
+    Ok((text(verb)?, text(target)?, minor))
+}
+
+/// The status and the minor version. The words behind the status mean nothing.
+///
+/// Source: RFC 9112, section 4.
+fn status_line(line: &[u8]) -> Result<(u16, u8), Fault> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (version, status) = (word(), word());
+    let minor = minor_version(version)?;
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u16::from(byte - b'0'));
+    let status = match *status {
+        [a, b, c] => digit(a).zip(digit(b)).zip(digit(c)).map(|((a, b), c)| a * 100 + b * 10 + c),
+        _ => None,
+    };
+    match status {
+        None => Err(Fault::Head("the status is malformed")),
+        Some(..100) => Err(Fault::Head("the status is below 100")),
+        Some(status) => Ok((status, minor)),
+    }
+}
+
+/// The minor version of HTTP/1, 0 or 1.
+fn minor_version(word: &[u8]) -> Result<u8, Fault> {
+    match word {
+        b"HTTP/1.1" => Ok(1),
+        b"HTTP/1.0" => Ok(0),
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9']
+        | [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => Err(Fault::Version),
+        _ => Err(FIRST_LINE),
+    }
 }

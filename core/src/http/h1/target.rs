@@ -1,6 +1,7 @@
 //! The target of a request, and the host that it is for.
 
 use super::Fault;
+use crate::octets::{is_in_host, is_in_target};
 
 /// The path and query that a request is for, once the target and the host are known to be fine and to agree.
 ///
@@ -50,13 +51,12 @@ pub(super) fn check<'a>(
 
 /// Whether a text may stand as the target in a request line: visible ASCII, without a fragment.
 pub(super) fn is_target(target: &str) -> bool {
-    !target.is_empty() && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
+    !target.is_empty() && target.bytes().all(is_in_target)
 }
 
 /// Whether a text may be a host, with or without a port.
 pub(super) fn is_host(host: &[u8]) -> bool {
-    let name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=:[]".contains(byte);
-    !host.is_empty() && host.iter().all(name)
+    !host.is_empty() && host.iter().all(|byte| is_in_host(*byte))
 }
 
 fn strip<'a>(target: &'a str, scheme: &str) -> Option<&'a str> {

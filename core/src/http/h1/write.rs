@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::parse::Refusal;
-use crate::http::fields::Fields;
+use crate::http::fields::{Fields, same_name};
 use crate::http::head::RequestHead;
 use crate::outbox::{WHOLE, Waiting};
 
@@ -90,7 +90,7 @@ fn fields(block: &mut Vec<u8>, head: &Fields, framing: Framing, connection: Conn
 }
 
 fn is_framing(name: &[u8]) -> bool {
-    let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
+    let is = |other: &[u8]| same_name(name, other);
     match name.len() {
         6 => is(b"expect"),
         10 => is(b"connection") || is(b"keep-alive"),

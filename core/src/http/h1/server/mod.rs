@@ -180,7 +180,8 @@ impl Server {
     /// Bytes that are held.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes()
+        let head = if let Reading::Head { scan, .. } = &self.reading { scan.retained_bytes() } else { 0 };
+        self.input.retained_bytes() + self.out.retained_bytes() + self.events.retained_bytes() + head
     }
 
     /// Lets go of buffers that are not needed now.

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use super::{Answer, Server, ServerEvent};
 use crate::http::h1::body::Incoming;
-use crate::http::h1::parse::{self, Asked, HeadScan, Refusal, Request};
+use crate::http::h1::parse::{self, Asked, Refusal, Request};
+use crate::http::h1::scan::HeadScan;
 use crate::http::h1::{Closed, write};
 use crate::time::Instant;
 
@@ -136,18 +137,12 @@ impl Server {
                 _ => {}
             }
         }
-        let read = match scan.find(self.input.unread(), &self.limits) {
+        match parse::request(scan, self.input.unread(), &self.limits) {
             Ok(None) => return false,
-            Ok(Some(len)) => {
-                let head = self.input.unread().get(..len).unwrap_or_default();
-                let read = parse::request(head, &self.limits);
+            Ok(Some((request, len))) => {
                 self.input.skip(len);
-                read
+                self.begin(request, now);
             }
-            Err(fault) => Err(fault.into()),
-        };
-        match read {
-            Ok(request) => self.begin(request, now),
             Err(refusal) => self.fail(refusal, now),
         }
         true

@@ -4,6 +4,7 @@ mod chunks;
 mod client;
 mod exchange;
 mod heads;
+mod oracle;
 mod server;
 mod splits;
 mod timers;
