@@ -10,6 +10,7 @@ use crate::http::endpoint::asked::SESSION;
 use crate::http::endpoint::exchange::{ALONE, Due, Exchange, State, send};
 use crate::http::endpoint::streams::{self, Way};
 use crate::http::endpoint::{Effect, Endpoint, ReplyShape};
+use crate::http::fields::{Fields, Span};
 use crate::http::h1::Body;
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::jsonrpc::RequestId;
@@ -40,19 +41,18 @@ impl Refused {
     }
 }
 
-fn json_head(status: u16) -> ResponseHead {
-    let mut head = ResponseHead::new(status);
-    head.fields.add("Content-Type", "application/json");
-    head
+const fn json_head(status: u16) -> ResponseHead {
+    const TEXT: &[u8] = b"Content-Type: application/json\r\n";
+    const SPANS: [Span; 1] = Span::of_lines(TEXT);
+    ResponseHead { status, fields: Fields::fixed(TEXT, &SPANS) }
 }
 
 /// Spec: MCP 2026-07-28 basic/transports, "Sending Messages to the Server"; HTML, section 9.2.
-pub(super) fn events_head() -> ResponseHead {
-    let mut head = ResponseHead::new(200);
-    head.fields.add("Content-Type", "text/event-stream");
-    head.fields.add("Cache-Control", "no-cache, no-store");
-    head.fields.add("X-Accel-Buffering", "no");
-    head
+pub(super) const fn events_head() -> ResponseHead {
+    const TEXT: &[u8] =
+        b"Content-Type: text/event-stream\r\nCache-Control: no-cache, no-store\r\nX-Accel-Buffering: no\r\n";
+    const SPANS: [Span; 3] = Span::of_lines(TEXT);
+    ResponseHead { status: 200, fields: Fields::fixed(TEXT, &SPANS) }
 }
 
 impl Endpoint {
@@ -90,7 +90,7 @@ impl Endpoint {
         if exchange.opens
             && let Some(served) = self.sessions.get(exchange.session)
         {
-            head.fields.add(SESSION, &served.id());
+            head.fields.add(SESSION, &served.id);
         }
     }
 

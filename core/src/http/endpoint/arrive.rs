@@ -11,15 +11,15 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::http::endpoint::answer::Refused;
-use crate::http::endpoint::asked::{self, Accepts, Once, SESSION, Said};
+use crate::http::endpoint::asked::{self, Accepts, Belongs, Once};
 use crate::http::endpoint::body::Incoming;
 use crate::http::endpoint::exchange::{ALONE, Asked, Exchange, State};
 use crate::http::endpoint::{Effect, Endpoint, Phase};
 use crate::http::fields::Fields;
 use crate::http::head::{HttpHandle, RequestHead, Verb};
 use crate::mcp::Era;
+use crate::server::Principal;
 use crate::server::state::same;
-use crate::server::{Head, Principal};
 use crate::time::Instant;
 
 impl Endpoint {
@@ -159,8 +159,8 @@ impl Endpoint {
     fn verb_allowed(&self, head: &RequestHead) -> Result<(), Refused> {
         let legacy = self.server.newest(Era::Legacy).is_some();
         let of_session = || {
-            let said = Said { fields: &head.fields, designated: &self.designated };
-            legacy && !said.is_modern() && Once::of(&head.fields, SESSION) != Once::Absent
+            let belongs = Belongs::by(&head.fields);
+            legacy && !belongs.is_modern() && belongs.session != Once::Absent
         };
         match head.verb {
             Verb::Post => Ok(()),
@@ -237,7 +237,11 @@ fn bytes_of(head: &RequestHead) -> usize {
 ///
 /// Spec: RFC 9112, section 3.2.
 fn split(target: &str) -> (Option<&str>, &str) {
-    let target = target.split(['?', '#']).next().unwrap_or_default();
+    let end = target.bytes().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(target.len());
+    let target = target.get(..end).unwrap_or_default();
+    if target.starts_with('/') {
+        return (None, target);
+    }
     let web = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     match target.split_once("://") {
         Some((scheme, rest)) if web(scheme) => {

@@ -8,7 +8,7 @@ use crate::http::fields::Fields;
 use crate::http::mirror::{self, Mirrored};
 use crate::jsonrpc::{JsonRef, JsonStr};
 use crate::mcp::{Era, Method, Revision};
-use crate::server::{Catalog, Head};
+use crate::server::{Catalog, Config, Head};
 
 pub(super) const VERSION: &str = "MCP-Protocol-Version";
 pub(super) const SESSION: &str = "Mcp-Session-Id";
@@ -37,6 +37,49 @@ impl<'a> Once<'a> {
     }
 }
 
+/// Where a message belongs, by its head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Belongs<'a> {
+    /// The id of a session.
+    pub(super) session: Once<'a>,
+    version: Named,
+}
+
+/// The version that a head names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Nothing,
+    Revision(Revision),
+    /// Something else, or more than one.
+    Unknown,
+}
+
+impl<'a> Belongs<'a> {
+    pub(super) fn by(fields: &'a Fields) -> Self {
+        let version = match Once::of(fields, VERSION) {
+            Once::Absent => Named::Nothing,
+            Once::Value(date) => Revision::from_date(date).map_or(Named::Unknown, Named::Revision),
+            Once::Bad => Named::Unknown,
+        };
+        Self { session: Once::of(fields, SESSION), version }
+    }
+
+    /// Whether it names a revision without sessions.
+    pub(super) fn is_modern(self) -> bool {
+        matches!(self.version, Named::Revision(revision) if revision.era() == Era::Modern)
+    }
+
+    /// Whether it names a revision with sessions that is served.
+    pub(super) fn is_legacy(self, config: &Config) -> bool {
+        matches!(self.version, Named::Revision(revision) if revision.era() == Era::Legacy && config.serves(revision))
+    }
+
+    /// Whether it names no version at all.
+    pub(super) fn names_none(self) -> bool {
+        self.version == Named::Nothing
+    }
+}
+
 /// Which kinds of answer a client takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepts {
@@ -52,29 +95,39 @@ impl Accepts {
         // How closely a type was named by the closest range, and whether it is taken.
         let (mut json, mut events) = ((0, false), (0, false));
         let mut any = false;
-        for range in fields.all("Accept").flat_map(|value| value.split(|byte| *byte == b',')) {
-            let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        for range in fields.all("Accept").flat_map(|value| parts(value, b',')) {
+            let mut parts = parts(range, b';').map(<[u8]>::trim_ascii);
             let kind = parts.next().unwrap_or_default();
             any |= !kind.is_empty();
-            let taken = !parts.any(is_zero_weight);
             let is = |name: &[u8]| kind.eq_ignore_ascii_case(name);
-            let close = |exact: &[u8], family: &[u8]| match () {
-                () if is(exact) => 3,
-                () if is(family) => 2,
-                () if is(b"*/*") => 1,
-                () => 0,
+            let (to_json, to_events) = match () {
+                () if is(b"application/json") => (3, 0),
+                () if is(b"text/event-stream") => (0, 3),
+                () if is(b"application/*") => (2, 0),
+                () if is(b"text/*") => (0, 2),
+                () if is(b"*/*") => (1, 1),
+                () => continue,
             };
-            for (to, this) in [
-                (&mut json, close(b"application/json", b"application/*")),
-                (&mut events, close(b"text/event-stream", b"text/*")),
-            ] {
-                if this > 0 && this >= to.0 {
-                    *to = (this, taken);
+            let taken = !parts.any(is_zero_weight);
+            for (named, closely) in [(&mut json, to_json), (&mut events, to_events)] {
+                if closely > 0 && closely >= named.0 {
+                    *named = (closely, taken);
                 }
             }
         }
         if any { Self { json: json.1, events: events.1 } } else { Self { json: true, events: true } }
     }
+}
+
+/// What stands between such bytes.
+fn parts(text: &[u8], between: u8) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr::memchr(between, text);
+        rest = end.and_then(|end| text.get(end + 1..));
+        text.get(..end.unwrap_or(text.len()))
+    })
 }
 
 /// Whether this parameter says that the range is not wanted.
@@ -93,14 +146,17 @@ fn is_zero_weight(parameter: &[u8]) -> bool {
 pub(super) fn is_json(fields: &Fields) -> bool {
     let plain = fields.all("Content-Encoding").all(|value| value.eq_ignore_ascii_case(b"identity"));
     let Once::Value(value) = Once::of(fields, "Content-Type") else { return false };
-    let mut parts = value.split(';').map(str::trim);
+    let mut parts = parts(value.as_bytes(), b';').map(<[u8]>::trim_ascii);
     let kind = parts.next().unwrap_or_default();
     let utf8 = parts.all(|parameter| {
-        let Some((name, value)) = parameter.split_once('=') else { return true };
-        let value = value.trim().trim_matches('"');
-        !name.trim().eq_ignore_ascii_case("charset") || value.eq_ignore_ascii_case("utf-8")
+        let mut halves = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
+        let (name, mut value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or(b"utf-8"));
+        while let [b'"', rest @ ..] | [rest @ .., b'"'] = value {
+            value = rest;
+        }
+        !name.eq_ignore_ascii_case(b"charset") || value.eq_ignore_ascii_case(b"utf-8")
     });
-    plain && utf8 && kind.eq_ignore_ascii_case("application/json")
+    plain && utf8 && kind.eq_ignore_ascii_case(b"application/json")
 }
 
 /// The token of an `Authorization` field.
@@ -156,8 +212,7 @@ const fn has_name(method: &Method) -> bool {
 /// Validation".
 impl Head for Said<'_> {
     fn is_modern(&self) -> bool {
-        let Once::Value(version) = self.once(VERSION) else { return false };
-        Revision::from_date(version).is_some_and(|revision| revision.era() == Era::Modern)
+        Belongs::by(self.fields).is_modern()
     }
 
     fn lacks(&self, method: &Method) -> Option<&'static str> {

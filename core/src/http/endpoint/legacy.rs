@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::http::endpoint::answer::{Refused, events_head};
-use crate::http::endpoint::asked::{Accepts, LAST_EVENT, Once};
+use crate::http::endpoint::asked::{Accepts, Belongs, LAST_EVENT, Once};
 use crate::http::endpoint::exchange::{Due, Exchange, State};
 use crate::http::endpoint::streams::{Streams, read_id};
 use crate::http::endpoint::{Effect, Endpoint, Phase};
@@ -22,7 +22,7 @@ impl Endpoint {
     ///
     /// Spec: MCP 2025-11-25 basic/transports, "Listening for Messages from the Server" and "Resumability and Redelivery".
     pub(super) fn get(&mut self, n: u64, head: &RequestHead, principal: Principal, now: Instant) {
-        let session = match self.session_of(&head.fields, &principal) {
+        let session = match self.session_of(Belongs::by(&head.fields), &principal) {
             Ok(session) => session,
             Err(refused) => return self.refuse(n, refused, false),
         };
@@ -121,7 +121,7 @@ impl Endpoint {
 
     /// DELETE: the client ends its session.
     pub(super) fn delete(&mut self, n: u64, head: &RequestHead, principal: &Principal, now: Instant) {
-        match self.session_of(&head.fields, principal) {
+        match self.session_of(Belongs::by(&head.fields), principal) {
             Err(refused) => self.refuse(n, refused, false),
             Ok(session) => {
                 if let Some(served) = self.sessions.get_mut(session) {

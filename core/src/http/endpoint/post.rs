@@ -16,13 +16,13 @@ use crate::exchange::{ExchangeHandle, Origin};
 use crate::frame::Frame;
 use crate::http::endpoint::Endpoint;
 use crate::http::endpoint::answer::Refused;
-use crate::http::endpoint::asked::{Accepts, Once, SESSION, Said, VERSION};
+use crate::http::endpoint::asked::{Accepts, Belongs, Once, Said};
 use crate::http::endpoint::exchange::{ALONE, Asked, Exchange, State};
 use crate::http::endpoint::streams::Streams;
 use crate::http::fields::Fields;
 use crate::jsonrpc::{Message, RequestId};
 use crate::mcp::{Era, Method, Revision};
-use crate::server::{Head, Places, Principal, Read, first_byte, read};
+use crate::server::{Places, Principal, Read, first_byte, read};
 use crate::time::Instant;
 
 impl Endpoint {
@@ -31,11 +31,12 @@ impl Endpoint {
         let Some(exchange) = self.exchanges.get(&n) else { return };
         let (principal, accepts) = (exchange.principal.clone(), exchange.accepts);
         let fields = asked.head.fields;
+        let belongs = Belongs::by(&fields);
         let body = asked.body.finish();
         if first_byte(&body) == Some(b'[')
-            && let Some(session) = self.with_batches(&fields, &principal)
+            && let Some(session) = self.with_batches(belongs, &principal)
         {
-            if let Err(refused) = self.check_version(&fields) {
+            if let Err(refused) = self.check_version(belongs) {
                 return self.refuse(n, refused, false);
             }
             if let Some(exchange) = self.exchanges.get_mut(&n) {
@@ -51,12 +52,12 @@ impl Endpoint {
         }
         let mut places = Places::default();
         let read = read(body, self.server.limits.max_json_depth, &mut places);
-        let modern_head = Said { fields: &fields, designated: &self.designated }.is_modern();
-        let session = Once::of(&fields, SESSION);
+        let alone = belongs.session == Once::Absent;
         let to = match &read {
             Read::Request { id, method, params } => {
-                let modern =
-                    modern_head || places.has_version(params) || self.server.newest(Era::Legacy).is_none();
+                let modern = belongs.is_modern()
+                    || places.has_version(params)
+                    || self.server.newest(Era::Legacy).is_none();
                 if modern
                     && *method == Method::SubscriptionsListen
                     && let Err(refused) = self.listen_allowed(accepts)
@@ -65,21 +66,21 @@ impl Endpoint {
                 }
                 if modern {
                     Ok(ALONE)
-                } else if *method == Method::Initialize && session == Once::Absent {
-                    self.check_version(&fields).and_then(|()| self.new_session(&principal, now))
+                } else if *method == Method::Initialize && alone {
+                    self.check_version(belongs).and_then(|()| self.new_session(&principal, now))
                 } else {
-                    self.session_of(&fields, &principal)
+                    self.session_of(belongs, &principal)
                 }
                 .map_err(|refused| (Some(id.clone()), refused))
             }
             Read::Message(Message::Notification { .. })
-                if modern_head || session == Once::Absent && !self.names_legacy(&fields) =>
+                if belongs.is_modern() || alone && !belongs.is_legacy(&self.server) =>
             {
                 Ok(ALONE)
             }
-            Read::Message(_) => self.session_of(&fields, &principal).map_err(|refused| (None, refused)),
+            Read::Message(_) => self.session_of(belongs, &principal).map_err(|refused| (None, refused)),
             // Whoever's it is, it is told so; an answer that is none ends what it answers.
-            Read::Fault(_) => Ok(self.session_of(&fields, &principal).unwrap_or(ALONE)),
+            Read::Fault(_) => Ok(self.session_of(belongs, &principal).unwrap_or(ALONE)),
         };
         match to {
             Ok(session) => self.hand_over(n, session, &fields, principal, read, &places, now),
@@ -162,8 +163,8 @@ impl Endpoint {
     /// The session that a head names, if its version is one of a session's.
     ///
     /// Spec: MCP 2025-11-25 basic/transports, "Session Management" and "Protocol Version Header".
-    pub(super) fn session_of(&self, fields: &Fields, principal: &Principal) -> Result<u64, Refused> {
-        let session = match Once::of(fields, SESSION) {
+    pub(super) fn session_of(&self, belongs: Belongs<'_>, principal: &Principal) -> Result<u64, Refused> {
+        let session = match belongs.session {
             Once::Absent => {
                 return Err(Refused::new(400, "the field Mcp-Session-Id is missing; initialize first"));
             }
@@ -172,23 +173,16 @@ impl Endpoint {
         };
         let session = session
             .ok_or_else(|| Refused::new(404, "there is no such session, or no longer; initialize again"))?;
-        self.check_version(fields).map(|()| session)
+        self.check_version(belongs).map(|()| session)
     }
 
     /// Whether the head names a version that a session may have, or none.
-    fn check_version(&self, fields: &Fields) -> Result<(), Refused> {
-        let fine = Once::of(fields, VERSION) == Once::Absent || self.names_legacy(fields);
-        if fine {
+    fn check_version(&self, belongs: Belongs<'_>) -> Result<(), Refused> {
+        if belongs.names_none() || belongs.is_legacy(&self.server) {
             Ok(())
         } else {
             Err(Refused::new(400, "the field MCP-Protocol-Version names no version of a session"))
         }
-    }
-
-    fn names_legacy(&self, fields: &Fields) -> bool {
-        let Once::Value(version) = Once::of(fields, VERSION) else { return false };
-        let served = |revision: Revision| revision.era() == Era::Legacy && self.server.serves(revision);
-        Revision::from_date(version).is_some_and(served)
     }
 
     /// Whether one more subscription can be opened, by a client that takes its stream.
@@ -202,8 +196,8 @@ impl Endpoint {
     }
 
     /// The session that a batch is for, if there is one whose revision has them.
-    fn with_batches(&self, fields: &Fields, principal: &Principal) -> Option<u64> {
-        let Once::Value(id) = Once::of(fields, SESSION) else { return None };
+    fn with_batches(&self, belongs: Belongs<'_>, principal: &Principal) -> Option<u64> {
+        let Once::Value(id) = belongs.session else { return None };
         let session = self.sessions.find(id, principal)?;
         let revision = self.sessions.get(session)?.session.legacy_revision()?;
         revision.has_batches().then_some(session)

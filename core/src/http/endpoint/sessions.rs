@@ -1,12 +1,12 @@
 //! The sessions of revisions up to 2025-11-25, and their ids.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Reverse;
 
 use crate::http::endpoint::streams::Streams;
-use crate::server::state::{base64, from_base64, hmac, same};
+use crate::server::state::{base64, hmac, same};
 use crate::server::{Catalog, Config, MAX_WATCHED, Principal, Room, SHARES, Session};
 use crate::time::Instant;
 
@@ -23,17 +23,13 @@ pub(super) struct Served {
     pub(super) timer: Option<Instant>,
     /// What it holds of what all sessions share.
     taken: Room,
-    id: [u8; 32],
-}
-
-impl Served {
     /// Its id, as it stands in a field.
     ///
     /// Spec: MCP 2025-11-25 basic/transports, "Session Management": visible ASCII.
-    pub(super) fn id(&self) -> String {
-        base64(&self.id)
-    }
+    pub(super) id: Box<str>,
+}
 
+impl Served {
     /// Whether nothing of it is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.exchanges == 0 && self.session.in_flight() == 0
@@ -45,7 +41,7 @@ pub(super) struct Sessions {
     seed: [u8; 32],
     open: BTreeMap<u64, Served>,
     /// By the first bytes of their ids, which are found by comparing; the rest is compared in constant time.
-    ids: BTreeMap<u64, u64>,
+    ids: BTreeMap<u128, u64>,
     /// How many each principal has.
     owned: BTreeMap<Principal, usize>,
     last: u64,
@@ -73,24 +69,23 @@ impl Sessions {
         now: Instant,
     ) -> u64 {
         self.last += 1;
-        let id = hmac(&self.seed, &[b"session", &self.last.to_be_bytes()]);
+        let id: Box<str> = base64(&hmac(&self.seed, &[b"session", &self.last.to_be_bytes()])).into();
         let mut session = Session::of(config, self.cursors(), now);
         session.set_catalog(catalog);
         let streams = Streams::default();
         *self.owned.entry(principal.clone()).or_default() += 1;
         let taken = Room::default();
+        self.ids.insert(begin(&id), self.last);
         let served = Served { session, principal, streams, heard: now, exchanges: 0, timer: None, taken, id };
         self.open.insert(self.last, served);
-        self.ids.insert(begin(&id), self.last);
         self.last
     }
 
     /// The open session of this id, if it is this principal's.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<u64> {
-        let id = from_base64(id).filter(|id| id.len() == 32)?;
-        let session = *self.ids.get(&begin(&id))?;
+        let session = *self.ids.get(&begin(id))?;
         let served = self.open.get(&session)?;
-        (same(&id, &served.id) && served.principal == *principal).then_some(session)
+        (same(id.as_bytes(), served.id.as_bytes()) && served.principal == *principal).then_some(session)
     }
 
     pub(super) fn get(&self, session: u64) -> Option<&Served> {
@@ -171,6 +166,7 @@ impl Sessions {
     }
 }
 
-fn begin(id: &[u8]) -> u64 {
-    id.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+/// The first 16 characters of an id, which are 96 of its 256 bits.
+fn begin(id: &str) -> u128 {
+    id.as_bytes().first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
 }
