@@ -1,6 +1,8 @@
 //! Waits for many connections at once.
 
 #[cfg(target_os = "linux")]
+mod alarm;
+#[cfg(target_os = "linux")]
 mod epoll;
 #[cfg(any(not(target_os = "linux"), test))]
 pub(super) mod list;

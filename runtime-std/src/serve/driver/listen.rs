@@ -13,7 +13,7 @@ use crate::serve::driver::{Driver, State, Traffic, system};
 use crate::serve::server::{Inner, ServeError};
 
 /// Under which the hub knows the listener.
-pub(super) const KEY: u64 = u64::MAX - 1;
+pub(super) const KEY: u64 = u64::MAX - 2;
 /// Connections that are taken in one round, so that those that are there get their turn.
 const AT_ONCE: usize = 64;
 

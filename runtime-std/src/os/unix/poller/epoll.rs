@@ -2,32 +2,33 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, Timespec};
 use rustix::io::Errno;
-use sanswire_system::os::to_timespec;
 
 use super::Pollable;
+use super::alarm::Alarm;
 use crate::os::{PollEvent, Want};
 
 /// How many events one wait takes out. Those that are left come first in the next.
 const AT_ONCE: usize = 256;
 /// Under which the wake is watched.
 const WAKE: u64 = u64::MAX;
-/// Below this, a timeout is kept to its nanoseconds, at the price of a second system call.
-const FINE: Duration = Duration::from_millis(5);
+/// Under which the alarm is watched.
+const ALARM: u64 = u64::MAX - 1;
 
 /// Waits for any number of connections and listeners, and for a wake. Everything may be called from any thread at
-/// any time, also during a wait: it sees what was added or changed meanwhile.
+/// any time, also during a wait, which sees what was added or changed meanwhile; but one thread waits at a time.
 ///
 /// What is watched is reported by every wait for as long as it is so (level-triggered).
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
     event: OwnedFd,
+    alarm: Alarm,
 }
 
 impl Poller {
@@ -36,10 +37,12 @@ impl Poller {
         let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         // Edge-triggered: each wake ends one wait, and nobody has to read the number that it counts up.
         epoll::add(&epoll, &event, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
-        Ok(Self { epoll, event })
+        let alarm = Alarm::new()?;
+        epoll::add(&epoll, &alarm, EventData::new_u64(ALARM), EventFlags::IN | EventFlags::ET)?;
+        Ok(Self { epoll, event, alarm })
     }
 
-    /// Watches `what` and reports it under `key`, which may be anything but `u64::MAX`. Take it out by
+    /// Watches `what` and reports it under `key`, which is none of the two greatest. Take it out by
     /// [`remove`](Self::remove) before dropping it.
     pub(crate) fn add(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, what.descriptor(), EventData::new_u64(key), flags(want))?)
@@ -62,19 +65,14 @@ impl Poller {
     /// woken, when `timeout` is over, and sometimes for no reason. `None`: for ever.
     pub(crate) fn wait(&self, events: &mut Vec<PollEvent>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        let mut timeout = timeout.map(to_timespec);
-        if let Some(left) = &mut timeout
-            && left.tv_sec == 0
-            && left.tv_nsec < i64::from(FINE.subsec_nanos())
-            && left.tv_nsec % 1_000_000 != 0
-        {
-            // Older systems know milliseconds only here, but a poll can wait for all of this as for anything else.
-            let mut fds = [PollFd::from_borrowed_fd(self.epoll.as_fd(), PollFlags::IN)];
-            if !matches!(rustix::event::poll(&mut fds, Some(left)), Ok(1..)) {
-                return Ok(());
+        let timeout = match timeout {
+            Some(Duration::ZERO) => Some(Timespec::default()),
+            Some(timeout) => {
+                self.alarm.set(timeout)?;
+                None
             }
-            *left = Timespec::default();
-        }
+            None => None,
+        };
         let mut room = [const { MaybeUninit::uninit() }; AT_ONCE];
         let found = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
             Ok((found, _)) => found,
@@ -83,14 +81,18 @@ impl Poller {
         };
         // Out of the packed struct first.
         let found = found.iter().map(|event| ({ event.data }.u64(), { event.flags }));
-        events.extend(found.filter(|(key, _)| *key != WAKE).map(|(key, found)| {
-            let over = found.intersects(EventFlags::ERR | EventFlags::HUP);
-            PollEvent {
-                key,
-                readable: over || found.contains(EventFlags::IN),
-                writable: over || found.contains(EventFlags::OUT),
+        for (key, found) in found {
+            match key {
+                WAKE => {}
+                ALARM => self.alarm.rang(),
+                key => {
+                    let over = found.intersects(EventFlags::ERR | EventFlags::HUP);
+                    let readable = over || found.contains(EventFlags::IN);
+                    let writable = over || found.contains(EventFlags::OUT);
+                    events.push(PollEvent { key, readable, writable });
+                }
             }
-        }));
+        }
         Ok(())
     }
 

@@ -48,7 +48,7 @@ impl Poller {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches `what` and reports it under `key`, which may be anything but `u64::MAX`. Take it out by
+    /// Watches `what` and reports it under `key`, which is none of the two greatest. Take it out by
     /// [`remove`](Self::remove) before dropping it.
     pub(crate) fn add(&self, key: u64, what: &impl Pollable, want: Want) -> io::Result<()> {
         self.set(key, what, want)

@@ -138,9 +138,10 @@ macro_rules! tests {
                 poller.wake();
                 assert!(wait(&poller, LONG).is_empty());
                 assert!(started.elapsed() < LONG);
+                // A short wait behind long ones that were woken is short.
                 let started = Instant::now();
                 assert!(wait(&poller, SHORT).is_empty());
-                assert!(started.elapsed() >= SHORT);
+                assert!((SHORT..LONG / 2).contains(&started.elapsed()));
             }
 
             #[test]
