@@ -123,8 +123,8 @@ fn a_session_that_is_gone_loses_what_is_open() {
     link.forget_session();
     let told: Vec<&Event> = link.events().iter().rev().take(2).map(|(_, event)| event).collect();
     assert_eq!(told[0], &Event::Closed(CloseReason::SessionGone));
-    let lost = Outcome::Lost { maybe_ran: true };
-    assert_eq!(told[1], &Event::Finished { request: call, outcome: lost });
+    let gone = Outcome::SessionGone { maybe_ran: true };
+    assert_eq!(told[1], &Event::Finished { request: call, outcome: gone });
 }
 
 #[test]
