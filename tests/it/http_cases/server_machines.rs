@@ -5,7 +5,7 @@ use sanswire::http::h1::{self, ServerEvent};
 use sanswire::http::{Endpoint, HttpHandle};
 use sanswire::{Instant, Machine};
 use sanswire_tests::http_cases::{Asked, keeps_secrets, requests};
-use sanswire_tests::web::{catalog, config};
+use sanswire_tests::web::config;
 
 use super::every_split;
 
@@ -13,6 +13,7 @@ const NOW: Instant = Instant::from_millis(1000);
 
 /// Replays the rows of a case, each with every cut.
 pub(super) fn replay(case: &str) {
+    let afterwards = afterwards();
     for row in requests().iter().filter(|row| row.case == case) {
         let mut whole = None;
         for pieces in every_split(&row.bytes) {
@@ -21,7 +22,7 @@ pub(super) fn replay(case: &str) {
             let way = format!("{case}, {}, first {} bytes", row.what, pieces[0].len());
             let (answer, len) = Answer::read(&world.sent).unwrap();
             answer.check(row, &way);
-            world.receive(&afterwards());
+            world.receive(&afterwards);
             // The id of the session comes of the seed.
             assert_eq!(&world.sent, whole.get_or_insert_with(|| world.sent.clone()), "{way}");
             let then = Answer::read(&world.sent[len..]).map(|(then, _)| then.status);
@@ -101,8 +102,7 @@ impl World {
         if !row.hosts.is_empty() {
             config.hosts = Names::These(row.hosts.iter().map(|host| (*host).into()).collect());
         }
-        let mut endpoint = Endpoint::new(config, [7; 32], NOW).unwrap();
-        endpoint.set_catalog(catalog());
+        let endpoint = Endpoint::new(config, [7; 32], NOW).unwrap();
         Self {
             machine: h1::Server::new(h1::Limits::default(), NOW),
             endpoint,

@@ -13,6 +13,7 @@ use super::{some_splits, write_pieces};
 
 /// Replays the rows of a case, each whole, byte by byte, and in some pieces.
 pub(super) fn replay(case: &str) {
+    let afterwards = afterwards();
     for row in requests().iter().filter(|row| row.case == case) {
         let serving = Serving::start(row);
         some_splits(&row.bytes, |pieces| {
@@ -24,7 +25,7 @@ pub(super) fn replay(case: &str) {
             let way = format!("{case}, {}, {} pieces, first {} bytes", row.what, lens.len(), lens[0]);
             wire.answer().unwrap().check(row, &way);
             // The other end of an end may be there already.
-            let _ = wire.stream.write_all(&afterwards());
+            let _ = wire.stream.write_all(&afterwards);
             let then = wire.answer().map(|then| then.status);
             assert_eq!(then, row.goes_on().then_some(200), "{way}: what comes next");
         });
