@@ -11,7 +11,7 @@
 //! # Out of scope
 //!
 //! Opening, reading, writing, waiting and closing: that is a runtime's part (`sanswire-std` for blocking
-//! threads), or that of your own loop.
+//! threads, `sanswire-smol` for async programs), or that of your own loop.
 //!
 //! # A driver
 //!

@@ -2,9 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::Poll;
 
 use async_executor::Executor;
-use sanswire_smol::Watch;
+use sanswire_smol::sanswire::client::Outcome;
+use sanswire_smol::{Pending, Watch};
 
 use crate::common::{
     ANY, Count, Env, LONG, begin, connect, eventually, poll_once, streamed, text_of, tool, trials,
@@ -14,7 +16,8 @@ trials! {
     each: a_leader_that_is_not_polled_holds_nobody_up, tasks_share_a_client;
     once: a_leader_that_goes_passes_the_lead_on, a_leader_that_was_woken_and_goes_passes_that_on, a_leader_that_unwinds_passes_the_lead_on,
         a_call_may_be_moved_to_another_task, who_sleeps_is_woken_once_for_an_answer,
-        a_call_is_not_served_by_who_waits_for_notifications
+        a_call_is_not_served_by_who_waits_for_notifications, no_wake_is_lost_over_pipes,
+        no_wake_is_lost_over_a_stream
 }
 
 /// Nobody runs the watch: what is woken is woken by those who lead.
@@ -66,6 +69,59 @@ async fn tasks_share_a_client(env: Env) {
         })
         .await;
     client.close().await;
+}
+
+async fn no_wake_is_lost_over_pipes() {
+    let client = sanswire_smol::Client::connect(&crate::common::child(&[]), unwatched()).await.unwrap();
+    nothing_is_lost(&client);
+    client.close().await;
+}
+
+async fn no_wake_is_lost_over_a_stream() {
+    let (stream, _) = crate::common::in_process(&[]);
+    nothing_is_lost(&sanswire_smol::Client::connect_stream(stream, unwatched()).await.unwrap());
+}
+
+/// Threads call, wait, give up and come back in all orders. Nobody looks after those who are not woken, so one wake that is
+/// lost leaves a call for ever.
+fn nothing_is_lost(client: &sanswire_smol::Client) {
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            scope.spawn(move || {
+                let mut random = thread + 1;
+                let mut next = move |below: u64| {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (random >> 33) % below
+                };
+                let (_, waker) = Count::new();
+                for n in 0..300 {
+                    let text = format!("{thread}.{n}");
+                    let mut call = begin(client, "echo", &format!(r#"{{"text":"{text}"}}"#));
+                    match next(4) {
+                        0 => drop(call),
+                        1 => {
+                            let _ = poll_once(&mut call, &waker);
+                            // Its answer may come meanwhile, or another's, which it is told of if it leads.
+                            std::thread::sleep(std::time::Duration::from_micros(20 * next(10)));
+                        }
+                        2 => {
+                            // Two at once in one task, the later one first.
+                            let mut later = begin(client, "echo", r#"{"text":"later"}"#);
+                            let first = poll_once(&mut call, &waker);
+                            let second = poll_once(&mut later, &waker);
+                            let rest = |polled: Poll<Outcome>, pending: Pending| async move {
+                                if let Poll::Ready(outcome) = polled { outcome } else { pending.await }
+                            };
+                            let both = futures_lite::future::zip(rest(second, later), rest(first, call));
+                            let (later, call) = crate::common::by_hand(both);
+                            assert_eq!((text_of(later), text_of(call)), ("later".into(), text));
+                        }
+                        _ => assert_eq!(text_of(crate::common::by_hand(call)), text),
+                    }
+                }
+            });
+        }
+    });
 }
 
 async fn a_leader_that_goes_passes_the_lead_on() {
