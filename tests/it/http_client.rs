@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Event, Outcome};
+use sanswire::client::Outcome;
 use sanswire::error::{CloseReason, Violation};
 use sanswire::exchange::{HttpRefusal, RefusedFor};
 use sanswire::http::client::End;
-use sanswire::mcp::{Era, Method};
+use sanswire::mcp::Method;
 use sanswire_tests::http_rig::{JSON, Rig, SSE};
 use sanswire_tests::peer::{discover_result, initialize_result};
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// Status, fields and content.
-type Answer<'a> = (u16, Vec<(&'a str, &'a str)>, String);
+use crate::http_event_streams::every_split;
 
 /// The field that names what of an answer cannot be used.
 fn why(outcome: Option<Outcome>) -> RefusedFor {
@@ -20,34 +19,6 @@ fn why(outcome: Option<Outcome>) -> RefusedFor {
         Some(Outcome::Refused(HttpRefusal { why, .. })) => why,
         other => panic!("{other:?}"),
     }
-}
-
-/// Runs `check` with the text whole, byte by byte, and cut in two at every place.
-fn every_split(text: &[u8], mut check: impl FnMut(&[&[u8]])) {
-    check(&[text]);
-    check(&text.chunks(1).collect::<Vec<_>>());
-    for at in 1..text.len() {
-        let (one, two) = text.split_at(at);
-        check(&[one, two]);
-    }
-}
-
-/// An event stream, with the id of the open request in place of `$`.
-fn streamed(mut rig: Rig, list: Method, stream: &str, check: impl Fn(&Rig, Value)) {
-    let request = rig.request(list.clone(), json!({}));
-    let sent = rig.take();
-    let text = stream.replace('$', &sent.message()["id"].to_string());
-    let mut first = Some((rig, request, sent));
-    every_split(text.as_bytes(), |pieces| {
-        let (mut rig, request, sent) = first.take().unwrap_or_else(|| {
-            let mut rig = Rig::legacy("2025-11-25", None);
-            let request = rig.request(list.clone(), json!({}));
-            let sent = rig.take();
-            (rig, request, sent)
-        });
-        rig.answer_in(&sent, 200, &[("Content-Type", "Text/Event-Stream; charset=utf-8")], pieces);
-        check(&rig, rig.result(request));
-    });
 }
 
 #[test]
@@ -151,87 +122,6 @@ fn b_65_notification_answered_200_null() {
 }
 
 #[test]
-fn b_67_sse_crlf() {
-    // P-142 P-147
-    let stream = concat!(
-        ": ping\r\nevent: message\r\nid: 1\r\n",
-        "data: {\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}}]}}\r\n\r\n"
-    );
-    for rig in [Rig::legacy("2025-11-25", None), Rig::legacy("2025-11-25", Some("s"))] {
-        streamed(rig, Method::ToolsList, stream, |rig, result| {
-            assert_eq!(result["tools"][0]["name"], "echo");
-            assert!(rig.violations().is_empty());
-        });
-    }
-}
-
-#[test]
-fn b_69_sse_multi_line_data() {
-    let stream = concat!(
-        "event: message\ndata: {\ndata:  \"jsonrpc\": \"2.0\",\ndata:\"id\": $,\nx-note: ignore me\ndata:\n",
-        "data:  \"result\": {\"content\": [{\"type\": \"text\", \"text\": \"ok\"}]}\ndata: }\n\n"
-    );
-    streamed(Rig::legacy("2025-11-25", None), Method::ToolsList, stream, |_, result| {
-        assert_eq!(result["content"][0]["text"], "ok");
-    });
-    // What cannot be read is an error for the open request.
-    let mut rig = Rig::modern();
-    let call = rig.call("x", json!({}));
-    let sent = rig.take();
-    rig.answer(&sent, 200, &[SSE], b"data: {\ndata: nonsense\n\n");
-    assert_eq!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: true }));
-    assert!(matches!(rig.violations()[..], [Violation::Malformed(_), Violation::Unanswered { .. }]));
-}
-
-#[test]
-fn b_71_sse_empty_priming_event() {
-    // P-147
-    let stream = concat!(
-        "id: 0\nretry: 3000\ndata: \n\n: keep-alive\n\nevent: ping\ndata: {}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"tools\":[]}}\n\n"
-    );
-    streamed(Rig::legacy("2025-11-25", None), Method::ToolsList, stream, |rig, result| {
-        assert_eq!(result["tools"], json!([]));
-        assert!(rig.violations().is_empty(), "nothing is parsed that is no message");
-    });
-}
-
-#[test]
-fn b_73_sse_closed_without_reply() {
-    // P-150
-    let streams: [(&str, End, bool); 5] = [
-        (": hello\n", End::Whole, true),
-        (
-            "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$,\"progress\":1}}\n\n",
-            End::Whole,
-            true,
-        ),
-        ("data: {\"json", End::Broken, false),
-        (": hello\n", End::Broken, false),
-        ("", End::Broken, false),
-    ];
-    for (stream, end, clean) in streams {
-        for mut rig in [Rig::modern(), Rig::legacy("2025-11-25", Some("s"))] {
-            let call = rig.call("x", json!({}));
-            let sent = rig.take();
-            rig.head(&sent, 200, &[SSE]);
-            rig.body(&sent, stream.replace('$', &sent.message()["id"].to_string()).as_bytes());
-            rig.end(&sent, end.clone());
-            assert_eq!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: true }), "{stream}");
-            assert_eq!(!rig.violations().is_empty(), clean, "{stream}: how it ended is told");
-            rig.wait(Duration::from_secs(30));
-            rig.quiet();
-        }
-    }
-    let mut rig = Rig::modern();
-    let call = rig.call("x", json!({}));
-    let sent = rig.take();
-    rig.answer(&sent, 200, &[JSON], b"");
-    assert_eq!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: true }));
-    assert_eq!(rig.violations(), [&Violation::Unanswered { method: Method::ToolsCall }]);
-}
-
-#[test]
 fn b_81_redirect_308() {
     // H-155
     let mut rig = Rig::legacy("2025-11-25", Some("s"));
@@ -290,34 +180,6 @@ fn b_83_compressed_json_body() {
     let text = json!({"jsonrpc": "2.0", "id": sent.message()["id"], "result": {"resultType": "complete", "content": []}});
     rig.answer(&sent, 200, &[JSON, ("Content-Encoding", "identity")], text.to_string().as_bytes());
     rig.result(call);
-}
-
-#[test]
-fn b_85_first_event_is_not_the_reply() {
-    let stream = concat!(
-        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$,\"progress\":1}}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"working\"}}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"id\":$,\"method\":\"ping\"}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"the result\"}]}}\n\n",
-        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"bye\"}}\n\n",
-    );
-    // The id is one digit: a place for it is a place for the cut.
-    every_split(stream.replace('$', "2").as_bytes(), |pieces| {
-        let mut rig = Rig::legacy("2025-11-25", Some("s"));
-        let call = rig.call("x", json!({}));
-        let sent = rig.take();
-        assert_eq!(sent.message()["id"], 2);
-        rig.answer_in(&sent, 200, &[SSE], pieces);
-        assert_eq!(rig.result(call)["content"][0]["text"], "the result");
-        let pong = rig.take();
-        assert_eq!(pong.message(), json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
-        assert_eq!(pong.field("mcp-session-id"), Some("s"));
-        assert!(matches!(rig.violations()[..], [Violation::UnknownResponseId { .. }]));
-        let progress = rig.events.iter().filter(|event| matches!(event, Event::Progress { .. })).count();
-        let logs = rig.events.iter().filter(|event| matches!(event, Event::Notification { .. })).count();
-        assert_eq!((progress, logs), (1, 1));
-    });
 }
 
 #[test]
@@ -482,104 +344,4 @@ fn answers_that_are_read_at_once_share_a_bound() {
     rig.result(calls[0]);
     rig.result(calls[1]);
     rig.quiet();
-}
-
-#[test]
-fn the_era_is_what_the_answer_to_the_probe_says() {
-    // P-064: the table of statuses and contents.
-    let error = |code: i64| format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"no"}}}}"#);
-    let legacy: [Answer<'_>; 9] = [
-        (400, vec![], String::new()),
-        (400, vec![("Content-Type", "text/html")], "<html>".into()),
-        (400, vec![JSON], error(-32000)),
-        (404, vec![JSON], error(-32601)),
-        (405, vec![], String::new()),
-        (422, vec![JSON], r#"{"detail":[]}"#.into()),
-        (200, vec![JSON], error(-32602)),
-        (202, vec![], String::new()),
-        (200, vec![("Content-Type", "text/html")], "<html>".into()),
-    ];
-    for (status, fields, body) in legacy {
-        let mut rig = Rig::unknown();
-        let probe = rig.take();
-        rig.answer(&probe, status, &fields, body.as_bytes());
-        rig.handshake("2025-11-25", None);
-        let ready = rig
-            .events
-            .iter()
-            .find_map(|event| if let Event::Ready(peer) = event { Some(peer) } else { None });
-        assert_eq!(ready.unwrap().era, Era::Legacy, "{status} {body}");
-        let get = rig.take();
-        rig.answer(&get, 405, &[], b"");
-        rig.request(Method::ToolsList, json!({}));
-        let next = rig.take();
-        for sent in [get, next] {
-            assert_eq!(sent.field("mcp-protocol-version"), Some("2025-11-25"), "{status} {body}");
-        }
-    }
-    let silent: [Answer<'_>; 5] = [
-        (406, vec![JSON], error(-32600)),
-        (429, vec![], String::new()),
-        (500, vec![JSON], error(-32603)),
-        (503, vec![], String::new()),
-        (301, vec![("Location", "/x")], String::new()),
-    ];
-    for (status, fields, body) in silent {
-        let mut rig = Rig::unknown();
-        let probe = rig.take();
-        rig.answer(&probe, status, &fields, body.as_bytes());
-        let Some(CloseReason::HttpRefused(refusal)) = rig.closed() else {
-            panic!("{status}: {:?}", rig.events)
-        };
-        assert_eq!(refusal.status, status);
-        assert!(!rig.events.iter().any(|event| matches!(event, Event::Verdict(_))));
-        rig.quiet();
-    }
-    for status in [200, 400, 500] {
-        let mut rig = Rig::unknown();
-        let probe = rig.take();
-        rig.answer(&probe, status, &[JSON], error(-32021).as_bytes());
-        assert!(matches!(rig.closed(), Some(CloseReason::Refused { .. })), "{status}: {:?}", rig.events);
-        rig.quiet();
-    }
-}
-
-#[test]
-fn a_probe_is_waited_for_alone_and_within_the_connect_limit() {
-    let mut rig = Rig::unknown();
-    let probe = rig.take();
-    rig.wait(Duration::from_millis(14_999));
-    assert_eq!(rig.closed(), None);
-    rig.quiet();
-    rig.wait(Duration::from_millis(1));
-    let waiting_for = Method::ServerDiscover;
-    assert_eq!(rig.closed(), Some(&CloseReason::ConnectTimeout { waiting_for, limit_ms: 15_000 }));
-    assert_eq!(rig.closed, [probe.exchange]);
-}
-
-#[test]
-fn a_server_that_cannot_be_reached_is_no_old_one() {
-    // P-064
-    let mut rig = Rig::unknown();
-    let probe = rig.queued().unwrap();
-    rig.end(&probe, End::Unreachable);
-    assert_eq!(rig.closed(), Some(&CloseReason::Unreachable));
-    rig.quiet();
-    // One that breaks off may be: it is asked to shake hands once.
-    let mut rig = Rig::unknown();
-    let probe = rig.take();
-    rig.end(&probe, End::Broken);
-    rig.handshake("2025-11-25", None);
-    assert!(rig.events.iter().any(|event| matches!(event, Event::Ready(_))));
-}
-
-#[test]
-fn an_answer_that_says_nothing_is_told_if_the_handshake_fails_too() {
-    let mut rig = Rig::unknown();
-    let probe = rig.take();
-    rig.answer(&probe, 200, &[("Content-Type", "text/html")], b"<html>");
-    let initialize = rig.take();
-    rig.answer(&initialize, 500, &[], b"");
-    let Some(CloseReason::HttpRefused(refusal)) = rig.closed() else { panic!("{:?}", rig.events) };
-    assert_eq!((refusal.status, &refusal.why), (200, &RefusedFor::ContentType("text/html".into())));
 }
