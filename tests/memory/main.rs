@@ -7,6 +7,7 @@ mod counting;
 mod fleet;
 mod floods;
 mod host;
+mod http_client;
 mod http_endpoint;
 mod http_h1;
 mod served;
@@ -50,6 +51,15 @@ fn main() {
         ("http_bodies_of_other_things", http_h1::http_bodies_of_other_things),
         ("http_answers_that_nobody_reads", http_h1::http_answers_that_nobody_reads),
         ("http_random_runs", http_h1::http_random_runs),
+        ("client_answers_that_never_end", http_client::client_answers_that_never_end),
+        ("client_events_that_nobody_takes", http_client::client_events_that_nobody_takes),
+        ("client_requests_that_nobody_answers", http_client::client_requests_that_nobody_answers),
+        ("client_streams_that_break_off", http_client::client_streams_that_break_off),
+        ("client_redirects", http_client::client_redirects),
+        ("client_refusals_for_their_heads", http_client::client_refusals_for_their_heads),
+        ("client_listings_of_many_branches", http_client::client_listings_of_many_branches),
+        ("client_answers_whose_rest_never_comes", http_client::client_answers_whose_rest_never_comes),
+        ("client_of_the_oldest_transport", http_client::client_of_the_oldest_transport),
         ("endpoint_bodies_as_long_as_allowed", http_endpoint::endpoint_bodies_as_long_as_allowed),
         ("endpoint_requests_that_nobody_answers", http_endpoint::endpoint_requests_that_nobody_answers),
         ("endpoint_events_that_nobody_takes", http_endpoint::endpoint_events_that_nobody_takes),

@@ -45,5 +45,6 @@ pub use input::{InputAnswers, InputRequired};
 pub use line::LineConnection;
 pub use listing::Listing;
 pub use notices::{Notices, Notification};
+pub(crate) use queue::PLACE;
 pub use queue::Stats;
 pub use session::Session;

@@ -119,8 +119,15 @@ impl SseDecoder {
 
     /// Takes the next piece of the stream.
     pub fn feed(&mut self, piece: &Bytes) {
-        let mut at = 0;
-        while let Some(&byte) = piece.get(at) {
+        self.feed_some(piece, 0, usize::MAX);
+    }
+
+    /// Takes the piece from `at` on until so many items wait, and gives where it stopped: few bytes may bring an item, and
+    /// items are many times as long.
+    pub(crate) fn feed_some(&mut self, piece: &Bytes, mut at: usize, max_items: usize) -> usize {
+        while self.items.len() < max_items
+            && let Some(&byte) = piece.get(at)
+        {
             if self.mark < 3 {
                 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
                 if MARK.get(usize::from(self.mark)) == Some(&byte) {
@@ -147,6 +154,7 @@ impl SseDecoder {
                 at += 1;
             }
         }
+        at
     }
 
     /// Bytes of one line, without its end.

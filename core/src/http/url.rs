@@ -7,6 +7,7 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -79,8 +80,9 @@ impl fmt::Display for Authority {
 #[derive(Clone)]
 pub struct Url {
     authority: Authority,
-    target: Box<str>,
-    text: Box<str>,
+    // Shared: each exchange has its own, and a target may be as long as an address.
+    target: Arc<str>,
+    text: Arc<str>,
 }
 
 /// Why a text is no usable address. Never holds the text, which may hold secrets.

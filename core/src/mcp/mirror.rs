@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::base64;
-use crate::jsonrpc::{JsonRef, Kind};
+use crate::jsonrpc::{JsonRef, JsonStr, Kind};
 use crate::octets::is_token;
 
 /// What `Mcp-Param-…` fields begin with.
@@ -22,6 +22,8 @@ pub const PARAM_PREFIX: &str = "Mcp-Param-";
 pub const ANNOTATION: &str = "x-mcp-header";
 /// A tool may designate so many properties: a head is no place for more.
 pub const MAX_MIRRORED: usize = 64;
+/// The names that lead to a designated property may be so long together, in bytes as they are written.
+pub const MAX_PATH: usize = 4096;
 /// A field's name may be so long, without its prefix.
 pub const MAX_NAME: usize = 128;
 /// The greatest integer that may be mirrored, 2^53 - 1; the least is its negative.
@@ -66,6 +68,8 @@ pub enum Why {
     Position,
     /// There are more than [`MAX_MIRRORED`].
     TooMany,
+    /// The names that lead to the property are longer than [`MAX_PATH`] together.
+    Path,
 }
 
 impl fmt::Display for Why {
@@ -76,6 +80,7 @@ impl fmt::Display for Why {
             Self::Type => "x-mcp-header stands on a property that is not a string, an integer or a boolean",
             Self::Position => "x-mcp-header stands where `properties` alone does not lead",
             Self::TooMany => "x-mcp-header stands on more than 64 properties",
+            Self::Path => "the names that lead to a property with x-mcp-header are longer than 4096 bytes",
         })
     }
 }
@@ -87,52 +92,62 @@ impl fmt::Display for Why {
 /// # Errors
 /// The first rule that a designation breaks.
 pub fn mirrored(input_schema: JsonRef<'_>) -> Result<Vec<Mirrored>, Why> {
-    let mut found = Vec::new();
     // An escape may spell the word in another way.
     let bytes = input_schema.as_bytes();
     if memchr::memmem::find(bytes, ANNOTATION.as_bytes()).is_none() && !bytes.contains(&b'\\') {
-        return Ok(found);
+        return Ok(Vec::new());
     }
-    // The last is looked at next.
-    let mut rest = Vec::from([Place { schema: input_schema, path: Some(Vec::new()) }]);
-    while let Some(place) = rest.pop() {
-        let first = rest.len();
-        for (name, value) in place.schema.members() {
+    let mut walk = Walk::default();
+    walk.schema(input_schema, true)?;
+    Ok(walk.found)
+}
+
+/// A way through a schema. It holds the names that lead to where it stands and what it found, and nothing of what it has
+/// yet to see: a schema may have as many branches as it has bytes.
+#[derive(Default)]
+struct Walk<'a> {
+    path: Vec<JsonStr<'a>>,
+    found: Vec<Mirrored>,
+}
+
+impl<'a> Walk<'a> {
+    /// Goes through a schema. `reached`: `properties` alone lead to it.
+    fn schema(&mut self, schema: JsonRef<'a>, reached: bool) -> Result<(), Why> {
+        for (name, value) in schema.members() {
             if name.eq_str(ANNOTATION) {
-                let path = place.path.as_ref().filter(|path| !path.is_empty()).ok_or(Why::Position)?;
-                let designated = designated(path, value, place.schema)?;
-                if found.iter().any(|other: &Mirrored| other.name.eq_ignore_ascii_case(&designated.name)) {
+                if !reached || self.path.is_empty() {
+                    return Err(Why::Position);
+                }
+                let designated = designated(&self.path, value, schema)?;
+                if self.found.iter().any(|other| other.name.eq_ignore_ascii_case(&designated.name)) {
                     return Err(Why::Twice);
                 }
-                if found.len() == MAX_MIRRORED {
+                if self.found.len() == MAX_MIRRORED {
                     return Err(Why::TooMany);
                 }
-                found.push(designated);
+                self.found.push(designated);
             } else if name.eq_str("properties") {
                 for (property, schema) in value.members() {
-                    let path = place.path.as_ref().map(|path| {
-                        let mut path = path.clone();
-                        path.push(property.decode().into());
-                        path
-                    });
-                    rest.push(Place { schema, path });
+                    self.path.push(property);
+                    self.schema(schema, reached)?;
+                    self.path.pop();
                 }
             } else if ["$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies"]
                 .iter()
                 .any(|map| name.eq_str(map))
             {
-                rest.extend(value.members().map(|(_, schema)| Place { schema, path: None }));
+                for (_, schema) in value.members() {
+                    self.schema(schema, false)?;
+                }
             } else if SUBSCHEMAS.iter().any(|keyword| name.eq_str(keyword)) {
-                rest.push(Place { schema: value, path: None });
-                rest.extend(value.elements().map(|schema| Place { schema, path: None }));
+                self.schema(value, false)?;
+                for schema in value.elements() {
+                    self.schema(schema, false)?;
+                }
             }
         }
-        // Those found last would come first.
-        if let Some(new) = rest.get_mut(first..) {
-            new.reverse();
-        }
+        Ok(())
     }
-    Ok(found)
 }
 
 /// Keywords whose value is a schema, or a list of them.
@@ -155,19 +170,17 @@ const SUBSCHEMAS: [&str; 16] = [
     "contentSchema",
 ];
 
-struct Place<'a> {
-    schema: JsonRef<'a>,
-    /// The properties that lead here; `None` if anything else is on the way.
-    path: Option<Vec<Box<str>>>,
-}
-
-fn designated(path: &[Box<str>], name: JsonRef<'_>, schema: JsonRef<'_>) -> Result<Mirrored, Why> {
+fn designated(path: &[JsonStr<'_>], name: JsonRef<'_>, schema: JsonRef<'_>) -> Result<Mirrored, Why> {
     let name = name.str().ok_or(Why::Name)?.decode();
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_token) {
         return Err(Why::Name);
     }
     let kind = schema.get("type").and_then(value_kind).ok_or(Why::Type)?;
-    Ok(Mirrored { path: path.to_vec(), name: name.into(), kind })
+    if path.iter().map(|name| name.raw().len()).sum::<usize>() > MAX_PATH {
+        return Err(Why::Path);
+    }
+    let path = path.iter().map(|name| name.decode().into()).collect();
+    Ok(Mirrored { path, name: name.into(), kind })
 }
 
 /// The one allowed type that `type` names, beside null.

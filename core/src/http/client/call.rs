@@ -19,7 +19,7 @@ use crate::mcp::{Era, Method, codes};
 use crate::time::Instant;
 
 /// So many notifications and answers of ours may be on their way at once: a server that asks without end gets no more.
-const MAX_NOTES: usize = 256;
+pub(super) const MAX_NOTES: usize = 256;
 /// How much of what a challenge says is kept.
 const MESSAGE_BYTES: usize = 4096;
 
@@ -40,7 +40,7 @@ impl Client {
         }
     }
 
-    fn max_calls(&self) -> usize {
+    pub(super) fn max_calls(&self) -> usize {
         let limits = &self.session.config().limits;
         limits.max_in_flight + limits.max_subscriptions + MAX_NOTES
     }

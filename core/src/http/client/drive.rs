@@ -20,6 +20,9 @@ use crate::http::url::Url;
 use crate::jsonrpc::{self, Message, RequestId};
 use crate::time::{Instant, earliest};
 
+/// So many items of a stream are looked at together.
+const MAX_ITEMS: usize = 32;
+
 impl Client {
     /// The first byte of an exchange's request left.
     pub fn handle_sent(&mut self, exchange: HttpHandle, now: Instant) {
@@ -166,16 +169,27 @@ impl Client {
                     self.challenge_read(exchange, now);
                 }
             }
-            Reading::Events(decoder) => {
-                decoder.feed(&piece);
-                let items: Vec<SseItem> = core::iter::from_fn(|| decoder.poll()).collect();
-                self.read_more(exchange, before, now);
-                for item in items {
-                    self.item(exchange, role, item, now);
-                }
-            }
+            Reading::Events(_) => self.read_events(exchange, role, &piece, now),
         }
         self.carry_out(now);
+    }
+
+    /// A piece of a stream of events: what it brings is told step by step, until nothing more is wanted of it.
+    fn read_events(&mut self, exchange: HttpHandle, role: Role, piece: &Bytes, now: Instant) {
+        let mut at = 0;
+        let mut items = Vec::new();
+        while at < piece.len()
+            && let Some(wire) = self.wires.get_mut(&exchange).filter(|wire| wire.role == role)
+            && let Reading::Events(decoder) = &mut wire.reading
+        {
+            let before = size_of::<SseDecoder>() + decoder.retained_bytes();
+            at = decoder.feed_some(piece, at, MAX_ITEMS);
+            items.extend(core::iter::from_fn(|| decoder.poll()));
+            self.read_more(exchange, before, now);
+            for item in items.drain(..) {
+                self.item(exchange, role, item, now);
+            }
+        }
     }
 
     /// More of an answer is held than before. All that are being read share a bound: past it the one that grew is not
@@ -189,7 +203,13 @@ impl Client {
         if self.reading <= most || after <= before {
             return;
         }
-        let (Role::Call(handle) | Role::Resume(handle)) = wire.role else { return };
+        let (Role::Call(handle) | Role::Resume(handle)) = wire.role else {
+            if let Role::Tools(handle) = wire.role {
+                self.close_wire(exchange);
+                self.refetch_failed(handle, now);
+            }
+            return;
+        };
         self.close_wire(exchange);
         let id = handle.request_id().and_then(|id| i64::try_from(id).ok()).map(RequestId::from);
         let frame = Frame::TooLong { id, has_method: false, len: after as u64 };

@@ -8,6 +8,7 @@
 
 mod answer;
 mod body;
+mod bounds;
 mod call;
 mod calls;
 mod drive;

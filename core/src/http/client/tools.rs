@@ -28,6 +28,8 @@ const MAX_KEPT_BYTES: usize = 1024 * 1024;
 const MAX_TOLD: usize = 64;
 /// Pages that are read to find one tool.
 const MAX_PAGES: u32 = 100;
+/// A longer refusal is an answer like any other: until the tools are there, each call keeps its own.
+const MAX_REFUSAL_BYTES: usize = 4096;
 /// How much of a tool's name is told.
 const NAME_BYTES: usize = 128;
 
@@ -63,38 +65,22 @@ impl Tools {
         self.bytes
     }
 
-    /// Reads a page of `tools/list`. Gives the list of those tools that can be offered, each byte for byte, if any
-    /// cannot.
-    fn read(&mut self, partition: Partition, result: &RawJson) -> Option<(Vec<u8>, Vec<LeftOut>)> {
-        let tools = result.view().get("tools").filter(|tools| tools.kind() == Kind::Array)?;
+    /// Reads a page of `tools/list`. Gives those tools that cannot be offered, as many as are told of.
+    fn read(&mut self, partition: Partition, tools: JsonRef<'_>) -> Vec<LeftOut> {
         let mut left_out: Vec<LeftOut> = Vec::new();
-        let mut kept: Vec<JsonRef<'_>> = Vec::new();
         for tool in tools.elements() {
             let name = tool.get("name").and_then(JsonRef::str).map(|name| name.decode()).unwrap_or_default();
-            match tool.get("inputSchema").map_or(Ok(Vec::new()), mirror::mirrored) {
-                Ok(designated) => {
-                    kept.push(tool);
-                    self.keep(partition, &name, designated);
-                }
+            match designated(tool) {
+                Ok(designated) => self.keep(partition, &name, designated),
                 Err(why) => {
                     self.keep(partition, &name, Vec::new());
-                    left_out.push((cut(&name, NAME_BYTES).into(), why));
+                    if left_out.len() < MAX_TOLD {
+                        left_out.push((cut(&name, NAME_BYTES).into(), why));
+                    }
                 }
             }
         }
-        if left_out.is_empty() {
-            return None;
-        }
-        let mut list = Vec::with_capacity(tools.as_bytes().len());
-        list.push(b'[');
-        for (n, tool) in kept.iter().enumerate() {
-            if n > 0 {
-                list.push(b',');
-            }
-            list.extend_from_slice(tool.as_bytes());
-        }
-        list.push(b']');
-        Some((list, left_out))
+        left_out
     }
 
     fn keep(&mut self, partition: Partition, name: &str, designated: Vec<Mirrored>) {
@@ -108,6 +94,30 @@ impl Tools {
             self.by_name.insert(key, designated);
         }
     }
+}
+
+fn designated(tool: JsonRef<'_>) -> Result<Vec<Mirrored>, Why> {
+    tool.get("inputSchema").map_or(Ok(Vec::new()), mirror::mirrored)
+}
+
+/// The list of those tools that can be offered, each byte for byte. They are read again for it, which is rare, since a list
+/// of where they stand may be many times as long as the page.
+fn offered(tools: JsonRef<'_>) -> Vec<u8> {
+    let mut list = Vec::with_capacity(tools.as_bytes().len());
+    list.push(b'[');
+    for tool in tools.elements().filter(|tool| designated(*tool).is_ok()) {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(tool.as_bytes());
+    }
+    list.push(b']');
+    list
+}
+
+/// Where tools are listed in a result.
+fn tools_of(result: &RawJson) -> Option<JsonRef<'_>> {
+    result.view().get("tools").filter(|tools| tools.kind() == Kind::Array)
 }
 
 fn held(name: &str, designated: &[Mirrored]) -> usize {
@@ -157,12 +167,17 @@ impl Client {
         }
         let depth = self.session.config().limits.max_json_depth;
         let Ok(Message::Result { result, .. }) = jsonrpc::parse(frame.clone(), depth) else { return None };
-        let (list, left_out) = self.tools.read(partition, &result)?;
-        for (tool, why) in left_out.into_iter().take(MAX_TOLD) {
+        let tools = tools_of(&result)?;
+        let left_out = self.tools.read(partition, tools);
+        if left_out.is_empty() {
+            return None;
+        }
+        for (tool, why) in left_out {
             self.session.tell(Violation::ToolLeftOut { tool, why });
         }
+        let list = offered(tools);
         // The result is a view of the frame.
-        let tools = result.view().get("tools")?.as_bytes();
+        let tools = tools.as_bytes();
         let start = (tools.as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
         let before = frame.get(..start)?;
         let behind = frame.get(start + tools.len()..)?;
@@ -177,6 +192,7 @@ impl Client {
         if call.again
             || exchange.facts.method != Some(Method::ToolsCall)
             || exchange.message.is_empty()
+            || frame.len() > MAX_REFUSAL_BYTES
             || !self.is_modern()
             || memchr::memmem::find(frame, b"-32020").is_none()
             || !self.session.awaits(handle)
@@ -193,7 +209,9 @@ impl Client {
             self.pass_by(wire);
         }
         let list = self.session.own_request(Method::ToolsList, None, partition);
-        let refetch = Refetch { refusal: frame.clone(), list, wire: None, pages: 1 };
+        // A copy: what is kept must not keep more alive.
+        let refusal = Bytes::copy_from_slice(frame);
+        let refetch = Refetch { refusal, list, wire: None, pages: 1 };
         self.refetch(handle, refetch);
         true
     }
@@ -235,7 +253,9 @@ impl Client {
         };
         let Ok(Message::Result { result, .. }) = page else { return self.refetch_failed(handle, now) };
         // What is left out is told when the application lists the tools itself.
-        let _ = self.tools.read(partition, &result);
+        if let Some(tools) = tools_of(&result) {
+            drop(self.tools.read(partition, tools));
+        }
         let names = |tool: JsonRef<'_>| {
             let is = tool.get("name").and_then(JsonRef::str);
             name.as_deref().is_some_and(|name| is.is_some_and(|is| is.eq_str(name)))

@@ -129,7 +129,15 @@ impl Client {
             wire.role = Role::Done;
             self.reading = self.reading.saturating_sub(wire.reading.retained_bytes());
             wire.reading = Reading::Drain(DRAIN_BYTES, until);
+            // What it named has no more use, and may be as long as an address.
+            wire.url = self.target.url.clone();
             self.drains.insert((until, handle));
+        }
+        // An answer that never ends must not be one of ever so many.
+        if self.drains.len() > self.max_calls()
+            && let Some((_, oldest)) = self.drains.pop_first()
+        {
+            self.close_wire(oldest);
         }
     }
 

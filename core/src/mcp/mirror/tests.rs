@@ -37,6 +37,22 @@ fn designated_properties_are_found_in_the_order_of_the_schema() {
     assert_eq!(read("true").unwrap(), []);
 }
 
+#[test]
+fn a_way_to_a_designated_property_is_no_longer_than_it_may_be() {
+    let marked =
+        |name: &str| format!(r#"{{"properties":{{"{name}":{{"type":"string","x-mcp-header":"A"}}}}}}"#);
+    let below = |name: &str, schema: &str| format!(r#"{{"properties":{{"{name}":{schema}}}}}"#);
+    let (half, rest) = ("n".repeat(MAX_PATH / 2), "m".repeat(MAX_PATH / 2));
+    assert_eq!(read(&below(&half, &marked(&rest))).map(|found| found.len()), Ok(1));
+    assert_eq!(read(&below(&half, &marked(&format!("{rest}m")))), Err(Why::Path));
+    // What designates nothing may have any name.
+    let long = format!(
+        r#"{{"properties":{{"{}":{{}},"a":{{"type":"string","x-mcp-header":"A"}}}}}}"#,
+        "n".repeat(9000)
+    );
+    assert_eq!(read(&long).map(|found| found.len()), Ok(1));
+}
+
 // P-160, P-161, P-162, P-163, P-165: what a schema must not do.
 #[test]
 fn each_broken_rule_is_named() {
