@@ -228,6 +228,10 @@ check_bench_smoke() {
         echo "bench_smol_client $mode"
         "$target/examples/bench_smol_client" $mode -- "$target/sanswire" demo-server
     done
+    for mode in "par 200 16" "blob 300000 3"; do
+        echo "bench_smol_server $mode"
+        "$target/examples/bench_smol_client" $mode -- "$target/examples/bench_smol_server"
+    done
     echo "pipe_bench"
     "$target/pipe_bench" 100 | grep -q "in flight, calls a second" || fail "pipe_bench measures nothing"
 }

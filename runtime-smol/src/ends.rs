@@ -58,8 +58,13 @@ impl Ends {
     }
 
     /// What rang.
-    pub(crate) const fn fired(&mut self, what: u8) {
+    pub(crate) fn fired(&mut self, what: u8) {
         if what & signals::READ != 0 {
+            if self.read_armed
+                && let Some(wire) = &self.wire
+            {
+                wire.rang_for_read();
+            }
             self.readable = true;
             self.read_armed = false;
         }

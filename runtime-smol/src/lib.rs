@@ -1,5 +1,5 @@
 //! Async runtime for `sanswire` on the parts of smol: drives its machines on any executor, clients over child processes,
-//! TCP and Unix sockets, and any other stream, and servers over sockets and streams.
+//! TCP and Unix sockets, and any other stream, and servers over those and standard input and output.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].
@@ -72,6 +72,8 @@ mod shared;
 mod shutdown;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod stdio;
 #[cfg(unix)]
 mod taps;
 #[cfg(unix)]

@@ -22,7 +22,7 @@ impl Line {
     }
 
     /// What rang.
-    pub(crate) const fn fired(&mut self, what: u8) {
+    pub(crate) fn fired(&mut self, what: u8) {
         self.ends.fired(what);
     }
 

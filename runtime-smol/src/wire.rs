@@ -5,11 +5,15 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
 use sanswire::limits::MAX_READ_BYTES;
+use sanswire_system::os::StdioEnds;
+
+use crate::stdio::Stdio;
 
 /// Any stream of bytes in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -21,6 +25,7 @@ pub(crate) enum Wire {
     Pipes { input: Async<OwnedFd>, output: Async<OwnedFd>, depth: Depth },
     Tcp(Async<TcpStream>),
     Unix(Async<UnixStream>),
+    Stdio(Stdio),
     Foreign(Box<dyn Stream>),
 }
 
@@ -58,6 +63,18 @@ impl Wire {
         Ok(Self::Tcp(stream))
     }
 
+    /// Standard input and output, which another holds for as long as they are to be kept from everybody else.
+    pub(crate) fn stdio(ends: Arc<StdioEnds>) -> io::Result<Self> {
+        Stdio::new(ends).map(Self::Stdio)
+    }
+
+    /// The bell of the last [`arm_read`](Self::arm_read) rang.
+    pub(crate) fn rang_for_read(&self) {
+        if let Self::Stdio(stdio) = self {
+            stdio.rang_for_read();
+        }
+    }
+
     /// Appends one read to `buffer`, within its spare room. What is no descriptor rings `bell` once there is more, if there
     /// was nothing.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, bell: &Waker) -> Got {
@@ -71,6 +88,7 @@ impl Wire {
             }
             Self::Tcp(stream) => read_fd(stream.as_fd(), buffer, true),
             Self::Unix(stream) => read_fd(stream.as_fd(), buffer, true),
+            Self::Stdio(stdio) => stdio.read(buffer),
             Self::Foreign(stream) => {
                 let len = buffer.len();
                 let room = (buffer.capacity() - len).min(MAX_READ_BYTES);
@@ -106,6 +124,7 @@ impl Wire {
             Self::Pipes { output, .. } => Ok(rustix::io::write(output.as_fd(), bytes)?),
             Self::Tcp(stream) => stream.get_ref().write(bytes),
             Self::Unix(stream) => stream.get_ref().write(bytes),
+            Self::Stdio(stdio) => stdio.write(bytes),
             Self::Foreign(stream) => {
                 match Pin::new(stream).poll_write(&mut Context::from_waker(bell), bytes) {
                     Poll::Ready(Ok(0)) => Err(io::ErrorKind::WriteZero.into()),
@@ -131,6 +150,7 @@ impl Wire {
             Self::Pipes { input, .. } => arm_read(input, bell),
             Self::Tcp(stream) => arm_read(stream, bell),
             Self::Unix(stream) => arm_read(stream, bell),
+            Self::Stdio(stdio) => stdio.arm_read(bell),
             // The read that found nothing did it.
             Self::Foreign(_) => Ok(true),
         }
@@ -142,6 +162,7 @@ impl Wire {
             Self::Pipes { output, .. } => arm(|cx| output.poll_writable(cx), bell),
             Self::Tcp(stream) => arm(|cx| stream.poll_writable(cx), bell),
             Self::Unix(stream) => arm(|cx| stream.poll_writable(cx), bell),
+            Self::Stdio(stdio) => stdio.arm_write(bell),
             Self::Foreign(_) => Ok(true),
         }
     }
@@ -149,7 +170,7 @@ impl Wire {
     /// Ends it, if it is no child's. Pending: `bell` rings when it is time to ask again.
     pub(crate) fn poll_close(&mut self, bell: &Waker) -> Poll<()> {
         match self {
-            Self::Pipes { .. } => {}
+            Self::Pipes { .. } | Self::Stdio(_) => {}
             Self::Tcp(stream) => drop(stream.get_ref().shutdown(Shutdown::Both)),
             Self::Unix(stream) => drop(stream.get_ref().shutdown(Shutdown::Both)),
             Self::Foreign(stream) => {
@@ -166,7 +187,10 @@ pub(crate) fn arm_read<T>(source: &Async<T>, bell: &Waker) -> io::Result<bool> {
 }
 
 /// The first answer may be about what rang last time, and was looked at.
-fn arm(mut poll: impl FnMut(&mut Context<'_>) -> Poll<io::Result<()>>, bell: &Waker) -> io::Result<bool> {
+pub(crate) fn arm(
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<io::Result<()>>,
+    bell: &Waker,
+) -> io::Result<bool> {
     let mut cx = Context::from_waker(bell);
     for _ in 0..2 {
         match poll(&mut cx) {

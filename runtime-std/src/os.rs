@@ -8,6 +8,8 @@
 use std::io;
 use std::time::Duration;
 
+pub(crate) use sanswire_system::os::Got;
+
 #[cfg(any(not(unix), sanswire_plain))]
 mod plain;
 #[cfg(test)]
@@ -22,17 +24,6 @@ pub(crate) use unix::*;
 
 /// A child's pipes: its output, its input, its stderr if that is ours.
 pub(crate) type Ends = (Source, Output, Option<Source>);
-
-/// What one read found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Got {
-    /// So many bytes; `full`: there may be more at once.
-    Bytes { len: usize, full: bool },
-    /// Nothing now.
-    Nothing,
-    /// Nothing ever again. `broken`: the system says why, and not the peer that this is all.
-    End { broken: bool },
-}
 
 /// What happened during a wait.
 #[derive(Clone, Copy, Debug, Default)]

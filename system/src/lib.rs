@@ -1,5 +1,5 @@
 //! What every runtime of `sanswire` needs of the system, blocking or async: commands and their environment, processes and
-//! how they are stopped, their stderr, the clock, random bytes, proxies, TLS settings, why a server cannot be reached, and
+//! how they are stopped, their stderr, what this one reads and writes itself, the clock, random bytes, proxies, TLS settings, why a server cannot be reached, and
 //! the way of records to whoever keeps them.
 //!
 //! Nothing here knows the protocol, which is the core's, or decides how to wait, which is a runtime's. What blocks says so;

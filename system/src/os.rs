@@ -1,4 +1,5 @@
-//! The room for what differs between systems: how a process is started and stopped, random bytes, and the file of a log.
+//! The room for what differs between systems: how a process is started and stopped, random bytes, the file of a log,
+//! and the standard input and output that this process was given.
 //!
 //! Two sides with the same names, chosen when this is compiled. `unix`, meant for Linux and macOS, has descriptors,
 //! process groups and signals. `plain`, for systems that are no Unix, has nothing but std. `--cfg sanswire_plain` chooses
@@ -26,6 +27,25 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 /// What the last wait is given even if the ladder's total is used up: a killed process ends at once, but not in
 /// no time.
 const LAST_WAIT: Duration = Duration::from_millis(200);
+
+/// What one read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Got {
+    /// So many bytes; `full`: there may be more at once.
+    Bytes {
+        /// How many, at least one.
+        len: usize,
+        /// The read was as long as it could be.
+        full: bool,
+    },
+    /// Nothing now.
+    Nothing,
+    /// Nothing ever again.
+    End {
+        /// The system says why, and not the peer that this is all.
+        broken: bool,
+    },
+}
 
 /// The pipes that a child's relatives may hold open, in the hands of a runtime. Reading them on while the child is
 /// stopped lets it end in good order. [`Child::stop`] blocks on one of these, on a thread of its own.

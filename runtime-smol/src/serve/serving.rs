@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
+use sanswire_system::os::StdioEnds;
 
 use crate::serve::connection::Connection;
 use crate::serve::hub::{Hub, NEWS, Signals};
@@ -69,6 +70,25 @@ impl Server {
     /// comes when there are so many is sent away: the connection is closed.
     pub fn set_max_connections(&self, connections: usize) {
         self.inner().serving.max_connections.store(connections, Ordering::Relaxed);
+    }
+
+    /// Serves one client over standard input and output, which meanwhile belong to the connection: what else is printed goes
+    /// to standard error, and what else is read is empty. Afterwards, or when the future is dropped, both are as they were.
+    /// Neither is ever set non-blocking, for they may be shared with others. Ends when the client has ended its output and its
+    /// requests are answered, or cannot be answered any more, or when a [`Stopper`] says so.
+    ///
+    /// What was read from [`std::io::stdin`] before, and waits in its buffer, is not served. Handlers that go on though their
+    /// requests are over are waited for half a second, and dropped then.
+    ///
+    /// # Errors
+    /// [`ServeError`] says what was missing; somebody serves them already, for one. How a client behaves is no error.
+    pub async fn serve_stdio(&self) -> Result<(), ServeError> {
+        // Kept until all else is over: what a handler prints in the end must not reach the client either.
+        let ends = Arc::new(StdioEnds::take().map_err(ServeError::System)?);
+        let wire = Wire::stdio(Arc::clone(&ends)).map_err(ServeError::System)?;
+        let served = self.serve_wire(wire).await;
+        drop(ends);
+        served
     }
 
     /// Serves all who connect, each line of a connection a message, in this one future. It ends when a [`Stopper`] says so

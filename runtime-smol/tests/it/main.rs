@@ -1,5 +1,5 @@
 //! Tests of the async client against real processes, sockets and streams, on several executors. The servers are this
-//! program itself, started with `--child`, or threads of it (see `server`).
+//! program itself, started with `--child` or `--serve`, or threads of it (see `server`).
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -14,6 +14,7 @@ mod leading;
 mod processes;
 mod server;
 mod serving;
+mod stdio;
 mod steps;
 mod watching;
 
@@ -24,6 +25,10 @@ fn main() -> ExitCode {
     match arguments.next().as_deref() {
         Some("--child") => {
             server::serve_stdio(&arguments.collect::<Vec<_>>());
+            ExitCode::SUCCESS
+        }
+        Some("--serve") => {
+            stdio::serve(&arguments.collect::<Vec<_>>());
             ExitCode::SUCCESS
         }
         Some("--parent") => {
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
                 processes::trials(),
                 serving::trials(),
                 steps::trials(),
+                stdio::trials(),
                 watching::trials(),
             ];
             libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net;
+use sanswire_system::os::send;
 
 use super::poller::Pollable;
 use crate::os::{Accept, Got, Input};
@@ -132,7 +133,7 @@ impl Conn {
 
     /// Writes what fits now. `WouldBlock`: nothing does. Raises no signal.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        send(&self.fd, bytes, net::SendFlags::empty())
+        send(&self.fd, bytes)
     }
 
     /// Says that no more will come, behind what was written. What still comes can be read.
@@ -152,13 +153,6 @@ impl Conn {
     pub(crate) fn shutdown(&self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
-}
-
-/// Sends what `flags` allow, without a signal.
-pub(super) fn send(fd: &OwnedFd, bytes: &[u8], flags: net::SendFlags) -> io::Result<usize> {
-    #[cfg(not(target_vendor = "apple"))]
-    let flags = flags | net::SendFlags::NOSIGNAL;
-    Ok(rustix::io::retry_on_intr(|| net::send(fd, bytes, flags))?)
 }
 
 impl Pollable for Conn {

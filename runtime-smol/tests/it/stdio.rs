@@ -1,0 +1,272 @@
+//! The served half over standard input and output: another process of this program, for every kind of descriptor that a
+//! host may give.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::future::or;
+use rustix::fs::OFlags;
+use sanswire_smol::sanswire::jsonrpc::RawJson;
+use sanswire_smol::{Client, Command, Server, Tool, ToolError};
+
+use crate::common::{Env, Folder, begin, by_hand, eventually, runs, text_of, tool, trials};
+
+trials! {
+    each: calls_are_answered, a_stray_print_does_not_reach_the_wire;
+    once: what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, it_is_served_once_at_a_time,
+        a_client_that_is_gone_ends_it, nobody_who_reads_ends_it, sockets_are_left_as_they_are,
+        files_are_served_to_their_end, a_dead_client_ends_a_server_that_nobody_calls
+}
+
+/// The other process. Flags: `foreign` polls by hand, `after` says so when it is over.
+pub(crate) fn serve(flags: &[String]) {
+    let has = |flag: &str| flags.iter().any(|found| found == flag);
+    let quit = Arc::new(Quit::default());
+    let server = server(&quit);
+    let serving = async {
+        let told = async {
+            quit.told().await;
+            Ok(())
+        };
+        or(server.serve_stdio(), told).await
+    };
+    if has("foreign") { by_hand(serving) } else { async_io::block_on(serving) }.unwrap();
+    if has("after") {
+        println!("after");
+        let mut left = String::new();
+        std::io::stdin().read_to_string(&mut left).unwrap();
+        println!("{left}");
+    }
+}
+
+/// What ends the serving from within.
+#[derive(Default)]
+struct Quit(AtomicBool, std::sync::Mutex<Option<Waker>>);
+
+impl Quit {
+    fn tell(&self) {
+        self.0.store(true, Ordering::SeqCst);
+        let waker = self.1.lock().unwrap_or_else(PoisonError::into_inner).take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    async fn told(&self) {
+        std::future::poll_fn(|cx| {
+            *self.1.lock().unwrap() = Some(cx.waker().clone());
+            if self.0.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+fn server(quit: &Arc<Quit>) -> Server {
+    let quit = Arc::clone(quit);
+    let echo = Tool::new("Gives back").string("text", "What");
+    Server::builder("stdio", "1")
+        .tool("echo", echo, |(), call| async move { call.argument::<String>("text") })
+        .tool("nap", Tool::new("Takes its time").integer("ms", "How long"), |(), call| async move {
+            Timer::after(Duration::from_millis(call.argument("ms")?)).await;
+            Ok("awake")
+        })
+        .tool("print", Tool::new("Prints, and reads"), |(), _| async {
+            println!("stray");
+            let mut read = String::new();
+            std::io::stdin()
+                .read_to_string(&mut read)
+                .map_err(|error| ToolError::Failed(error.to_string()))?;
+            let cat = std::process::Command::new("cat").output();
+            let cat = cat.map_err(|error| ToolError::Failed(error.to_string()))?;
+            Ok(format!("{} {}", read.len(), cat.stdout.len()))
+        })
+        .tool("again", Tool::new("Serves once more"), |(), call| async move {
+            Ok(call.server().serve_stdio().await.unwrap_err().to_string())
+        })
+        .tool("note", Tool::new("Writes a file").string("path", "Which"), |(), call| async move {
+            let path: String = call.argument("path")?;
+            std::fs::write(path, "noted").map_err(|error| ToolError::Failed(error.to_string()))?;
+            Ok("noted")
+        })
+        .tool("quit", Tool::new("Ends the serving"), move |(), _| {
+            quit.tell();
+            async { Ok("nobody reads this") }
+        })
+        .build()
+        .unwrap()
+}
+
+/// The other process with these two ends.
+fn start(flags: &[&str], input: impl Into<Stdio>, output: impl Into<Stdio>) -> Child {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.arg("--serve").args(flags).stdin(input).stdout(output).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn request(id: usize, tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    ) + "\n"
+}
+
+async fn ended_well(mut child: Child) {
+    let mut status = None;
+    eventually("it ends", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    })
+    .await;
+    assert_eq!(status.unwrap().code(), Some(0), "{status:?}");
+}
+
+fn blocks(fd: impl AsFd) -> bool {
+    !rustix::fs::fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK)
+}
+
+async fn connect(env: &Env, flags: &[&str]) -> Client {
+    let command = Command::new(std::env::current_exe().unwrap()).arg("--serve").args(flags.iter().copied());
+    Client::connect(&command, env.options()).await.unwrap()
+}
+
+async fn calls_are_answered(env: Env) {
+    for flags in [&[][..], &["foreign"]] {
+        let client = connect(&env, flags).await;
+        for n in 0..20 {
+            assert_eq!(tool(&client, "echo", &format!(r#"{{"text":"{n}"}}"#)).await, n.to_string());
+        }
+        let open: Vec<_> =
+            (0..200).map(|n| begin(&client, "echo", &format!(r#"{{"text":"{n}"}}"#))).collect();
+        for (n, pending) in open.into_iter().enumerate() {
+            assert_eq!(text_of(pending.await), n.to_string());
+        }
+        // More than any pipe holds, both ways at once.
+        let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(2 << 20));
+        let open = [begin(&client, "echo", &long), begin(&client, "echo", &long)];
+        for pending in open {
+            assert_eq!(text_of(pending.await).len(), 2 << 20);
+        }
+        let exit = client.close().await;
+        assert_eq!(exit.status.and_then(|status| status.code()), Some(0), "{exit}");
+    }
+}
+
+async fn a_stray_print_does_not_reach_the_wire(env: Env) {
+    let client = connect(&env, &[]).await;
+    assert_eq!(tool(&client, "print", "{}").await, "0 0");
+    assert_eq!(tool(&client, "echo", r#"{"text":"on"}"#).await, "on");
+    assert_eq!(client.close().await.stderr_tail, "stray\n");
+}
+
+async fn what_was_taken_is_put_back() {
+    let mut child = start(&["after"], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(request(1, "echo", r#"{"text":"a"}"#).as_bytes()).unwrap();
+    drop(input);
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(lines[0].contains(r#""text":"a""#), "{said}");
+    assert_eq!(lines[1..], ["after", ""]);
+    ended_well(child).await;
+}
+
+async fn so_it_is_when_the_future_is_dropped() {
+    let mut child = start(&["after"], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    input.write_all(request(1, "quit", "{}").as_bytes()).unwrap();
+    let mut line = String::new();
+    while line != "after\n" {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "the output ended");
+    }
+    input.write_all(b"not served").unwrap();
+    drop(input);
+    line.clear();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "not served\n");
+    ended_well(child).await;
+}
+
+async fn it_is_served_once_at_a_time() {
+    let client = connect(&crate::common::ANY, &[]).await;
+    let said = tool(&client, "again", "{}").await;
+    assert!(said.contains("being served already"), "{said}");
+    assert_eq!(tool(&client, "echo", r#"{"text":"on"}"#).await, "on");
+    client.close().await;
+}
+
+/// A write that fails raises no signal that ends the process.
+async fn a_client_that_is_gone_ends_it() {
+    let mut child = start(&[], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(request(1, "nap", r#"{"ms":100}"#).as_bytes()).unwrap();
+    drop((input, child.stdout.take()));
+    ended_well(child).await;
+}
+
+async fn nobody_who_reads_ends_it() {
+    let mut child = start(&[], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    drop(child.stdout.take());
+    input.write_all(request(1, "echo", r#"{"text":"a"}"#).as_bytes()).unwrap();
+    ended_well(child).await;
+    drop(input);
+}
+
+async fn a_dead_client_ends_a_server_that_nobody_calls() {
+    let client = connect(&crate::common::ANY, &[]).await;
+    let pid = client.pid().unwrap();
+    let sleeps = begin(&client, "nap", r#"{"ms":60000}"#);
+    assert_eq!(tool(&client, "echo", r#"{"text":"a"}"#).await, "a");
+    drop((sleeps, client));
+    eventually("it is gone", || !runs(pid)).await;
+}
+
+async fn sockets_are_left_as_they_are() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let both = OwnedFd::from(theirs);
+    let child = start(&[], both.try_clone().unwrap(), both.try_clone().unwrap());
+    let text = "x".repeat(1 << 20);
+    let mut answers = BufReader::new(ours.try_clone().unwrap());
+    for id in 0..3 {
+        let line = request(id, "echo", &format!(r#"{{"text":"{text}"}}"#));
+        ours.write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        assert!(answer.len() > text.len() && answer.contains(&text), "{id}");
+        assert!(blocks(&both), "for others who share it");
+    }
+    ours.shutdown(std::net::Shutdown::Write).unwrap();
+    ended_well(child).await;
+    assert!(blocks(&both));
+}
+
+async fn files_are_served_to_their_end() {
+    let folder = Folder::new("stdio");
+    let (input, output) = (folder.0.join("in"), folder.0.join("out"));
+    let lines: String = (0..3000).map(|id| request(id, "echo", &format!(r#"{{"text":"{id}"}}"#))).collect();
+    std::fs::write(&input, &lines).unwrap();
+    ended_well(start(&[], File::open(&input).unwrap(), File::create(&output).unwrap())).await;
+    let answers = std::fs::read_to_string(&output).unwrap();
+    let ids: Vec<_> = answers
+        .lines()
+        .map(|line| RawJson::parse_str(line).unwrap().view().get("id").unwrap().as_i64().unwrap())
+        .collect();
+    assert_eq!(ids, (0..3000).collect::<Vec<_>>());
+
+    let note = folder.0.join("note");
+    let last = request(3000, "note", &format!(r#"{{"path":"{}"}}"#, note.display()));
+    std::fs::write(&input, lines + &last).unwrap();
+    ended_well(start(&[], File::open(&input).unwrap(), Stdio::null())).await;
+    assert_eq!(std::fs::read_to_string(note).unwrap(), "noted");
+
+    // Nothing at all comes from there.
+    ended_well(start(&[], Stdio::null(), Stdio::null())).await;
+}
