@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use crate::octets::{is_control, is_token};
+use crate::octets::{is_control, token_len};
 
 /// The fields of a head, in their order. Names compare without case; values are bytes without CR, LF and NUL, and
 /// without white space at their ends.
@@ -120,6 +120,11 @@ impl Fields {
         Self { text: Cow::Borrowed(&[]), spans: Cow::Borrowed(&[]) }
     }
 
+    /// No fields, and room for so many whose names and values are so long together.
+    pub(crate) fn with_room(fields: usize, bytes: usize) -> Self {
+        Self { text: Cow::Owned(Vec::with_capacity(bytes)), spans: Cow::Owned(Vec::with_capacity(fields)) }
+    }
+
     /// Those of a text that is written down in the code, and where each stands. They cost nothing as long as none is added.
     pub(crate) const fn fixed(text: &'static [u8], spans: &'static [Span]) -> Self {
         Self { text: Cow::Borrowed(text), spans: Cow::Borrowed(spans) }
@@ -135,10 +140,16 @@ impl Fields {
     /// # Errors
     /// The name is no token, or the value holds a control character other than a tab.
     pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), FieldFault> {
-        if name.is_empty() || !name.bytes().all(is_token) {
+        if name.is_empty() || token_len(name.as_bytes()) < name.len() {
             return Err(FieldFault::Name);
         }
-        if value.iter().any(|byte| is_control(*byte)) {
+        self.push_value(name, value)
+    }
+
+    /// Adds one whose name is known to be fine.
+    fn push_value(&mut self, name: &str, value: &[u8]) -> Result<(), FieldFault> {
+        // Without a way out in the middle the compiler looks at many bytes at once.
+        if value.iter().fold(false, |found, byte| found | is_control(*byte)) {
             return Err(FieldFault::Value);
         }
         let value = trimmed(value);
@@ -154,9 +165,10 @@ impl Fields {
         Ok(())
     }
 
-    /// Adds one whose name and value are known to be fine; left out if they are not.
+    /// Adds one whose name and value are known to be fine; a value that is not is left out.
     pub(crate) fn add(&mut self, name: &'static str, value: &str) {
-        let pushed = self.push(name, value.as_bytes());
+        debug_assert!(token_len(name.as_bytes()) == name.len(), "{name}");
+        let pushed = self.push_value(name, value.as_bytes());
         debug_assert!(pushed.is_ok(), "{name}");
     }
 

@@ -76,9 +76,11 @@ impl fmt::Display for Authority {
 /// An absolute `http` or `https` address, without user information and fragment. The path and the query stay as they
 /// were written. Two are equal if the same request would be made of them.
 ///
-/// `Debug` leaves the query out: people put secrets there.
+/// `Debug` leaves the query out: people put secrets there. A copy is shared.
 #[derive(Clone)]
-pub struct Url {
+pub struct Url(Arc<Parts>);
+
+struct Parts {
     authority: Authority,
     // Shared: each exchange has its own, and a target may be as long as an address.
     target: Arc<str>,
@@ -120,7 +122,7 @@ impl core::error::Error for UrlFault {}
 
 impl PartialEq for Url {
     fn eq(&self, other: &Self) -> bool {
-        self.authority == other.authority && self.target == other.target
+        self.0.authority == other.0.authority && self.0.target == other.0.target
     }
 }
 
@@ -128,7 +130,7 @@ impl Eq for Url {}
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, query) = split_query(&self.text);
+        let (path, query) = split_query(&self.0.text);
         write!(f, "{path}{}", if query.is_some() { "?…" } else { "" })
     }
 }
@@ -154,7 +156,7 @@ impl Url {
         let authority = read_authority(scheme, authority)?;
         let text = text.split('#').next().unwrap_or_default().into();
         let target = if target.starts_with('/') { target.into() } else { format!("/{target}").into() };
-        Ok(Self { authority, target, text })
+        Ok(Self(Arc::new(Parts { authority, target, text })))
     }
 
     /// The address that `location` means, seen from this one. A fragment goes.
@@ -169,9 +171,9 @@ impl Url {
             return Self::parse(location);
         }
         if let Some(rest) = location.strip_prefix("//") {
-            return Self::parse(&format!("{}://{rest}", self.authority.scheme.as_str()));
+            return Self::parse(&format!("{}://{rest}", self.0.authority.scheme.as_str()));
         }
-        let (base, base_query) = split_query(&self.target);
+        let (base, base_query) = split_query(&self.0.target);
         let (path, query) = split_query(location);
         let (path, query) = if path.is_empty() {
             (base.to_owned(), query.or(base_query))
@@ -182,25 +184,25 @@ impl Url {
             (without_dots(&format!("{folder}{path}")), query)
         };
         let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-        Self::parse(&format!("{}{path}{query}", self.authority))
+        Self::parse(&format!("{}{path}{query}", self.0.authority))
     }
 
     /// As it was written, without a fragment. It may hold secrets where people put them into the query.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// Who to connect to.
     #[must_use]
-    pub const fn authority(&self) -> &Authority {
-        &self.authority
+    pub fn authority(&self) -> &Authority {
+        &self.0.authority
     }
 
     /// What stands in the request line: path and query, `/` if there is none.
     #[must_use]
     pub fn target(&self) -> &str {
-        &self.target
+        &self.0.target
     }
 }
 

@@ -47,10 +47,10 @@ impl Client {
             return;
         };
         let role = wire.role;
-        let url = wire.url.clone();
+        let redirect = matches!(head.status, 300..=399).then(|| answer::redirect(&wire.url, head));
         self.handle_sent(exchange, now);
-        if matches!(head.status, 300..=399) {
-            self.redirected(exchange, role, answer::redirect(&url, head), head.status, now);
+        if let Some(to) = redirect {
+            self.redirected(exchange, role, to, head.status, now);
             return self.carry_out(now);
         }
         match role {

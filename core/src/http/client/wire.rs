@@ -188,7 +188,8 @@ impl Client {
     }
 
     fn render(&self, role: Role, url: &Url) -> (Verb, Bytes, Partition, Fields) {
-        let mut fields = Fields::new();
+        // What it takes without tokens and the like, for which it grows.
+        let mut fields = Fields::with_room(8 + self.target.fields().len(), 320);
         fields.add("Host", &url.authority().host_field());
         for (name, value) in self.target.fields().iter() {
             fields.copy(name, value);
