@@ -89,8 +89,7 @@ fn events_come_before_the_answer() {
             ));
         }
         let reply = answer.reply(&says("late"));
-        answer.event(&reply);
-        answer.end_stream();
+        answer.last_event(&reply);
     });
     let client = connect(&peer);
     for _ in 0..3 {

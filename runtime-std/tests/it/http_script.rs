@@ -91,6 +91,12 @@ impl Answer<'_> {
         self.raw(format!("{:x}\r\n{event}\r\n", event.len()));
     }
 
+    /// The last event and the end of the stream in one piece: whoever has read the one has read the other.
+    pub(crate) fn last_event(&mut self, data: &str) {
+        let event = format!("data: {data}\n\n");
+        self.raw(format!("{:x}\r\n{event}\r\n0\r\n\r\n", event.len()));
+    }
+
     pub(crate) fn end_stream(&mut self) {
         self.raw("0\r\n\r\n");
     }
