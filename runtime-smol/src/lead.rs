@@ -116,6 +116,10 @@ impl Shared {
     /// Somebody waits no longer. If it led, somebody who sleeps does, and is woken when there is something; else the
     /// watch.
     pub(crate) fn leave(&self, state: &mut State, seat: Seat) {
+        if state.polled == seat {
+            // A turn of its own that unwound.
+            state.polled = Seat::Watch;
+        }
         if state.leader != seat {
             return state.set_waiter(seat, None);
         }

@@ -15,7 +15,7 @@ trials! {
     each: closing_twice_is_the_same, open_calls_end_with_the_connection, the_last_to_go_ends_it,
         a_closer_ends_what_is_being_opened, killing_waits_for_nothing;
     once: a_begun_close_takes_its_course, a_server_that_reads_no_more, a_stubborn_server_is_terminated,
-        many_are_stopped_side_by_side, a_stream_that_ends, a_dropped_stream_is_closed,
+        many_are_stopped_side_by_side, a_closer_has_a_bound, a_stream_that_ends, a_dropped_stream_is_closed,
         a_pending_call_outlives_the_client, a_full_pipe_does_not_hold_up_the_end
 }
 
@@ -127,6 +127,22 @@ async fn many_are_stopped_side_by_side() {
     assert!(exits.iter().all(|exit| exit.status.is_some()), "{exits:?}");
     assert!(pids.into_iter().all(|pid| !runs(pid)));
     assert!(matches!(exits.last(), Some(exit) if exit.ended == Ended::OnEof));
+}
+
+async fn a_closer_has_a_bound() {
+    let closer = Closer::new();
+    let mut options = options();
+    options.closer = Some(closer.clone());
+    options.stop =
+        StopLadder::new(Duration::from_secs(60), Duration::from_secs(60), Duration::from_secs(120));
+    let stubborn = Client::connect(&child(&["ignore-eof"]), options.clone()).await.unwrap();
+    let (stream, server) = in_process(&[]);
+    let other = Client::connect_stream(stream, options).await.unwrap();
+    assert!(closer.close_within(Duration::from_millis(500)).await);
+    assert_eq!(stubborn.exit().map(|exit| exit.ended), Some(Ended::OnKill));
+    assert!(!runs(stubborn.pid().unwrap()));
+    assert_eq!(other.is_closed(), Some(CloseReason::Local));
+    eventually("the server sees the end", || server.ended()).await;
 }
 
 async fn a_stream_that_ends() {
