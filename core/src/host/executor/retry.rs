@@ -232,6 +232,12 @@ mod tests {
         assert_eq!(judge(&timed_out(), once), Retry::No(WhyNot::MayHaveRun));
         assert_eq!(judge(&lost(true), once), Retry::No(WhyNot::MayHaveRun));
         assert_eq!(judge(&lost(false), once), Retry::After(MS(500)), "it did not leave");
+        let gone = |maybe_ran| Outcome::SessionGone { maybe_ran };
+        assert_eq!(judge(&gone(false), once), Retry::After(MS(500)), "it was not carried out");
+        assert_eq!(judge(&gone(true), once), Retry::No(WhyNot::MayHaveRun));
+        let spoilt = Outcome::Invalid(Violation::Http(crate::http::h1::Fault::Unasked));
+        assert_eq!(judge(&spoilt, once), Retry::No(WhyNot::MayHaveRun));
+        assert_eq!(judge(&spoilt, repeatable()), Retry::After(MS(500)));
         assert_eq!(judge(&Outcome::Cancelled, repeatable()), Retry::No(WhyNot::Final));
     }
 
@@ -301,6 +307,20 @@ mod tests {
             (CloseReason::Eof, true),
             (CloseReason::DiedOnProbe, true),
             (CloseReason::SessionGone, true),
+            (
+                CloseReason::NoTransport {
+                    streamable: CloseReason::HttpRefused(HttpRefusal::new(405).into()).into(),
+                    sse: CloseReason::HttpRefused(HttpRefusal::new(503).into()).into(),
+                },
+                true,
+            ),
+            (
+                CloseReason::NoTransport {
+                    streamable: CloseReason::HttpRefused(HttpRefusal::new(405).into()).into(),
+                    sse: CloseReason::HttpRefused(HttpRefusal::new(404).into()).into(),
+                },
+                false,
+            ),
             (timeout, true),
             (CloseReason::HttpRefused(HttpRefusal::new(503).into()), true),
             (CloseReason::HttpRefused(HttpRefusal::new(403).into()), false),

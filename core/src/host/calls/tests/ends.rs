@@ -4,6 +4,7 @@ use super::*;
 use crate::client::Progress;
 use crate::error::Violation;
 use crate::exchange::{Challenge, HttpRefusal};
+use crate::http::h1::Fault;
 use crate::jsonrpc::ErrorObject;
 
 #[test]
@@ -21,6 +22,8 @@ fn every_outcome_of_a_request_is_an_end_of_its_own_kind() {
             "protocol_error: the server answered with error -32000: no\\u{202e} ***"),
         (Ok(Outcome::Invalid(Violation::Batch)), "protocol_error",
             "protocol_error: the server's answer cannot be used: a JSON-RPC batch, which the negotiated revision does not have"),
+        (Ok(Outcome::Invalid(Violation::Http(Fault::Version))), "protocol_error",
+            "protocol_error: the server's answer cannot be used: the answer is no correct HTTP/1.1: it speaks another version of HTTP; it may or may not have run: verify the state before you call it again"),
         (Ok(Outcome::TooLarge { len: 9, limit: 8 }), "protocol_error",
             "protocol_error: the server's answer has 9 bytes, the limit is 8 (max_message_bytes)"),
         (Ok(Outcome::Refused(HttpRefusal::new(500))), "protocol_error",

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::client::Deadline;
 use crate::error::Violation;
+use crate::http::h1::Fault;
 use crate::jsonrpc::{ErrorObject, RawJson};
 
 fn at(millis: u64) -> Instant {
@@ -236,12 +237,14 @@ fn only_the_end_of_a_connection_loses_a_session() {
     let table = [
         (Outcome::Lost { maybe_ran: true }, true),
         (Outcome::Lost { maybe_ran: false }, true),
+        (Outcome::SessionGone { maybe_ran: false }, true),
         (timed_out(Deadline::Idle), false),
         (timed_out(Deadline::Absolute), false),
         (Outcome::Cancelled, false),
         (Outcome::Error(ErrorObject::new(-32603, "no")), false),
         (Outcome::TooLarge { len: 2, limit: 1 }, false),
         (Outcome::Invalid(Violation::MissingResultType), false),
+        (Outcome::Invalid(Violation::Http(Fault::Unasked)), false),
         (Outcome::Complete(RawJson::empty_object()), false),
     ];
     for (outcome, lost) in table {
