@@ -197,11 +197,12 @@ impl<'a> Session<'a> {
         let lost = failure.code == "connection_lost";
         // A panic or a trace stands nowhere else. What was written is all there when the server has ended.
         let internal = failure.rpc.as_ref().is_some_and(|rpc| rpc.code == codes::INTERNAL_ERROR);
-        if lost && let Some(reason) = self.client.is_closed().filter(says_why) {
-            failure.message.push_str(&format!("; {reason}"));
-        }
         if lost || internal {
             let exit = self.client.close();
+            // What ended the connection before has the first word.
+            if lost && let Some(reason) = self.client.is_closed().filter(says_why) {
+                failure.message.push_str(&format!("; {reason}"));
+            }
             if lost && exit.status.is_some() {
                 failure.message.push_str(&format!("; the server {exit}"));
             }

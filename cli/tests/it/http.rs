@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, run};
 use crate::pty::Terminal;
-use crate::web::{Demo, Web, answer, json_answer, legacy};
+use crate::web::{Asked, Demo, Web, answer, json_answer, legacy};
 
 #[test]
 fn every_verb_speaks_to_an_address() {
@@ -211,8 +211,31 @@ fn a_server_of_the_older_way_is_found_out_or_named() {
     assert_eq!(home.run(&["call", "--yes", "new/t"]).status, 4);
 }
 
+#[test]
+fn a_call_that_is_lost_says_what_its_connection_ended_for() {
+    let home = Home::new();
+    // Its one stream goes on to its end; what is said there to the call has no end, and is too long for a message.
+    let web = older_saying(|asked, body| match asked.method().as_str() {
+        "tools/call" => "event: endpoint\ndata: x\n\ndata: [1,\n\n".repeat(1100),
+        _ => format!("event: message\ndata: {body}\n\n"),
+    });
+    let words = ["call", "--yes", "t", "--transport", "sse", "--url", &web.url()];
+    let ran = home.run(&words);
+    assert!(
+        ran.status == 4 && ran.stderr.contains("it may have been carried out; the server broke the protocol"),
+        "{ran:?}"
+    );
+    let error = home.run(&[&words[..], &["--json"]].concat()).error();
+    assert_eq!(error["code"], "connection_lost");
+}
+
 /// A server of 2024-11-05: a stream of events, and beside it an address that requests are sent to.
 fn older() -> Web {
+    older_saying(|_, body| format!("event: message\ndata: {body}\n\n"))
+}
+
+/// One that says this on its stream to what was asked, beside whose answer would be `body`.
+fn older_saying(says: impl Fn(&Asked, &str) -> String + Send + Sync + 'static) -> Web {
     use std::io::Write as _;
     use std::sync::{Arc, Mutex};
     let stream: Arc<Mutex<Option<std::net::TcpStream>>> = Arc::default();
@@ -232,11 +255,7 @@ fn older() -> Web {
             if !body.is_empty() {
                 let body = body.replace("2025-11-25", "2024-11-05");
                 let mut stream = stream.lock().unwrap();
-                stream
-                    .as_mut()
-                    .unwrap()
-                    .write_all(format!("event: message\ndata: {body}\n\n").as_bytes())
-                    .unwrap();
+                stream.as_mut().unwrap().write_all(says(asked, &body).as_bytes()).unwrap();
             }
         }
         _ => {
