@@ -37,17 +37,21 @@ pub(super) fn run(context: &Context) -> Result<u8, Failure> {
     let host = context.configuration()?.host();
     let servers = host.servers.values().filter(|server| server.enabled).count();
     let hosted = host.worst_case_bytes();
-    let all = hosted.saturating_add(client.saturating_mul(servers));
+    let remote_client = limits.worst_case_http_client_bytes();
     // Whoever is spoken to over HTTP has connections beside what is known of the conversation.
     let remote = host.servers.values().filter(|server| server.enabled && server.transport == "http").count();
     let wire = h1::Limits::default().worst_case_bytes();
     let wires = HttpTarget::new("http://localhost/").map_or(0, |target| target.max_connections);
-    let all = all.saturating_add(wire.saturating_mul(wires.saturating_mul(remote)));
+    let each_remote = remote_client.saturating_add(wire.saturating_mul(wires));
+    let all = hosted
+        .saturating_add(client.saturating_mul(servers - remote))
+        .saturating_add(each_remote.saturating_mul(remote));
     let endpoint = EndpointConfig::new(Config::new("sanswire", "")).worst_case_bytes();
     if context.common.json {
         json_document(&object(|w| {
             w.object("worst_case_bytes", |w| {
                 w.u64("connection_to_a_server", client as u64).u64("connection_of_a_client", server as u64);
+                w.u64("client_over_http", remote_client as u64);
                 w.u64("connection_over_http", wire as u64).u64("server_over_http", endpoint as u64);
                 w.u64("host", hosted as u64).u64("host_with_connections", all as u64);
             });
@@ -65,12 +69,13 @@ pub(super) fn run(context: &Context) -> Result<u8, Failure> {
     let shown = rows.into_iter().map(|(name, value, what)| vec![name.to_owned(), value.shown(), what.into()]);
     document(&format!(
         "{}\nThe most that is held at once, whatever the other side does:\n  {} for a connection to a server\n  {} for \
-         a connection of a client, in a server\n  {} more for each HTTP connection (at most {wires} to a server)\n  {} for a \
+         a connection of a client, in a server\n  {} for a client of a server over HTTP\n  {} more for each HTTP connection (at most {wires} to a server)\n  {} for a \
          server over HTTP, with all its clients\n  {} for a host of what is configured (servers: {servers}), {} with \
          a connection to each\n",
         table(&["limit", "is", "of"], shown),
         bytes(client),
         bytes(server),
+        bytes(remote_client),
         bytes(wire),
         bytes(endpoint),
         bytes(hosted),

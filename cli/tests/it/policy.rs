@@ -185,10 +185,11 @@ fn limits_are_all_there_and_add_up() {
     assert_eq!(all, host + connection, "the built-in server is the only one");
     home.configure(r#"{"w":{"url":"http://127.0.0.1:1/mcp"}}"#);
     let with = home.run(&["limits", "--json"]).json();
-    let [host, all, wire] = ["host", "host_with_connections", "connection_over_http"]
-        .map(|name| with["worst_case_bytes"][name].as_u64().unwrap());
+    let [host, all, client, wire] =
+        ["host", "host_with_connections", "client_over_http", "connection_over_http"]
+            .map(|name| with["worst_case_bytes"][name].as_u64().unwrap());
     // Beside the built-in one.
-    assert_eq!(all, host + 2 * connection + 64 * wire);
+    assert_eq!(all, host + connection + client + 64 * wire);
     std::fs::remove_file(home.path.join("config/sanswire/config.json")).unwrap();
     let text = home.run(&["limits"]).ok();
     assert!(text.contains("max_message_bytes") && text.contains("16 MiB"), "{text}");

@@ -55,4 +55,20 @@ impl Server {
             Driver::listen(&self.inner, from, clock, Box::new(site))
         })
     }
+
+    /// The most bytes that [`serve_http`](Self::serve_http) ever holds with these options, whatever its clients do. The
+    /// catalog, what handlers hold and the system's own buffers are aside.
+    ///
+    /// | what | how much |
+    /// |---|---|
+    /// | each connection: a head and what is read beside it, an event of it, a block that is written | 4 × `connection.max_head_bytes` + 1.2 MiB, at most [`set_max_connections`](Self::set_max_connections) times |
+    /// | all that waits to be written, bodies that are read, sessions, requests | [`EndpointConfig::worst_case_bytes`](sanswire::http::endpoint::EndpointConfig::worst_case_bytes) |
+    /// | requests that wait for a thread | [`max_queued_event_bytes`](sanswire::limits::Limits::max_queued_event_bytes), and one message over, in buffers twice as long |
+    ///
+    /// A connection that rests holds nothing of that, and one that streams an answer holds what waits of it.
+    #[must_use]
+    pub fn worst_case_http_bytes(&self, options: &HttpOptions) -> usize {
+        let max_connections = self.inner.serving.max_connections();
+        options.worst_case_bytes(self.inner.config(), max_connections)
+    }
 }

@@ -11,7 +11,8 @@ use crate::serve::http::Refusals;
 /// As many as an endpoint takes.
 const MAX_EXCHANGES: usize = 1 << 24;
 
-/// How a server meets its clients over HTTP.
+/// How a server meets its clients over HTTP. How much memory that comes to, with all connections at their worst, says
+/// [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
@@ -92,6 +93,20 @@ impl HttpOptions {
         self
     }
 
+    /// See [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
+    pub(super) fn worst_case_bytes(&self, server: &Config, max_connections: usize) -> usize {
+        // Its places in tables, its socket and what is known of its exchange.
+        const ENTRY: usize = 2048;
+        let mut connection = self.connection.clone();
+        // Events are taken after each read, and what waits to be written counts for all connections together.
+        (connection.max_queued_event_bytes, connection.max_queued_out_bytes) = (0, 0);
+        let connections = connection.worst_case_bytes().saturating_add(ENTRY).saturating_mul(max_connections);
+        let limits = &server.limits;
+        let jobs = limits.max_queued_event_bytes.saturating_add(limits.max_message_bytes).saturating_mul(2);
+        let endpoint = self.clone().endpoint(server.clone(), max_connections).worst_case_bytes();
+        [connections, jobs].into_iter().fold(endpoint, usize::saturating_add)
+    }
+
     /// What the endpoint is told of it.
     pub(super) fn endpoint(self, server: Config, max_connections: usize) -> EndpointConfig {
         let mut config = EndpointConfig::new(server);
@@ -146,6 +161,24 @@ mod tests {
         assert_eq!((config.keep_alive.as_secs(), config.replies), (8, ReplyShape::Stream));
         assert_eq!((config.max_streams, config.max_replay_bytes), (9, 10));
         config.check().unwrap();
+    }
+
+    #[test]
+    fn the_worst_case_is_a_sum_of_what_is_set() {
+        let server = Config::new("s", "1");
+        let of = |options: &HttpOptions, connections| options.worst_case_bytes(&server, connections);
+        let options = HttpOptions::default();
+        let least = of(&options, 100);
+        let each = of(&options, 101) - least;
+        assert!((1 << 20..2 << 20).contains(&each), "{each}");
+        let mut more = options.clone();
+        more.connection.max_head_bytes += 1000;
+        assert_eq!(of(&more, 100), least + 100 * 4000);
+        let mut more = options.clone();
+        more.max_sessions += 1;
+        assert!(of(&more, 100) >= least + 2 * options.max_replay_bytes);
+        let endpoint = options.clone().endpoint(server.clone(), 100).worst_case_bytes();
+        assert!(least > endpoint + 100 * each && of(&options, usize::MAX) == usize::MAX);
     }
 
     #[test]
