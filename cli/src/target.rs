@@ -127,12 +127,13 @@ pub(crate) fn select(
     reach: &Reach,
 ) -> Result<(Selected, bool), Failure> {
     if reach.is_given() {
+        // First what is wrong with it: a name may be what belongs to one of its words.
+        let server = Server::in_no_file(context, reach)?;
         if let Some(name) = names.first() {
             return Err(Failure::usage(format!(
                 "{name:?} and a server that is in no file: only one can be meant"
             )));
         }
-        let server = Server::in_no_file(context, reach)?;
         return Ok((vec![(server.name.clone(), Ok(server))], true));
     }
     let configuration = context.configuration()?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sanswire::http::{Url, UrlFault};
 
 use super::headers;
+use super::launch::is_secret_name;
 use super::remote::{Remote, Speaks, check_url};
 use crate::failure::Failure;
 use crate::options::WebArgs;
@@ -59,11 +60,11 @@ fn header(said: &str) -> Result<(String, String), Failure> {
     let (name, value) =
         headers::one(said).ok_or_else(|| Failure::usage("a header is not Name: value").hint(form))?;
     let value = headers::check(&name, &value).map_err(Failure::usage)?;
+    if value.is_empty() && is_secret_name(&name) {
+        // Without quotes, all that follows the colon are words of their own.
+        return Err(Failure::usage(format!("the header {name} has no value")).hint(form));
+    }
     if headers::is_authorization(&name) {
-        if value.is_empty() {
-            // Without quotes, all that follows the colon are words of their own.
-            return Err(Failure::usage(format!("the header {name} has no value")).hint(form));
-        }
         headers::finish(&name, &value).map_err(Failure::usage)?;
     }
     Ok((name, value))

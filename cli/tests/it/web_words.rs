@@ -38,6 +38,7 @@ fn words_that_cannot_be_meant_are_refused_before_anything_is_asked_or_written() 
         (&["-H", "Bearer s3cret"], "not Name: value", quotes),
         (&["-H", "Authorization=s3cret"], "not Name: value", quotes),
         (&["-H", "Authorization:"], "Authorization has no value", quotes),
+        (&["-H", "X-Api-Key: "], "X-Api-Key has no value", quotes),
         (&["-H", "Authorization: Bearer "], "nothing behind it", "is the variable empty"),
         (&["-H", "authorization: basic"], "nothing behind it", "is the variable empty"),
         (&["-H", "My Key: s3cret"], "\"My Key\" is no name of a header", ""),
@@ -64,6 +65,14 @@ fn words_that_cannot_be_meant_are_refused_before_anything_is_asked_or_written() 
         }
     }
     assert!(!home.path.join("config").exists());
+    // Without quotes, what belongs to a header is taken for the name of a server.
+    for header in [&["Authorization:", "Bearer", "s3cret"][..], &["X-Api-Key:", "s3cret"]] {
+        for verb in ["tools", "prompts", "doctor"] {
+            let ran = given(&home, &[verb], &[&["-H"], header].concat());
+            assert!(ran.status == 1 && ran.stderr.contains(quotes), "{verb}: {ran:?}");
+            assert!(!ran.stderr.contains("s3cret"), "{verb}: {ran:?}");
+        }
+    }
 }
 
 #[test]
