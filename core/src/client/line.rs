@@ -67,10 +67,7 @@ impl LineConnection {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
-        let request = self.session.request(method, params, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.request(method, params, options, now), now)
     }
 
     /// `tools/call`; see [`Session::call_tool`].
@@ -84,10 +81,7 @@ impl LineConnection {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
-        let request = self.session.call_tool(name, arguments, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.call_tool(name, arguments, options, now), now)
     }
 
     /// Goes on with a call that asked for input; see [`Session::resume`].
@@ -101,10 +95,7 @@ impl LineConnection {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
-        let request = self.session.resume(from, answers, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.resume(from, answers, options, now), now)
     }
 
     /// Sends a notification; see [`Session::notify`].
@@ -112,10 +103,7 @@ impl LineConnection {
     /// # Errors
     /// As there, and as [`request`](Self::request).
     pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
-        self.check_room()?;
-        self.session.notify(method, params, now)?;
-        self.carry_out(now);
-        Ok(())
+        self.ask(|session| session.notify(method, params, now), now)
     }
 
     /// Gives a request up; see [`Session::cancel`].
@@ -143,10 +131,7 @@ impl LineConnection {
         answer: &InputAnswer,
         now: Instant,
     ) -> Result<(), ApiError> {
-        self.check_room()?;
-        self.session.answer(peer, answer, now)?;
-        self.carry_out(now);
-        Ok(())
+        self.ask(|session| session.answer(peer, answer, now), now)
     }
 
     /// Ends the connection; see [`Session::close`]. What waits to be written may still leave, for
@@ -167,6 +152,18 @@ impl LineConnection {
     /// nothing if a view of it is held elsewhere.
     pub fn recycle(&mut self, message: RawJson) {
         self.decoder.recycle(message.into_frame());
+    }
+
+    /// What the application asks of the session, where there is room for it, and what follows of that.
+    fn ask<R>(
+        &mut self,
+        ask: impl FnOnce(&mut Session) -> Result<R, ApiError>,
+        now: Instant,
+    ) -> Result<R, ApiError> {
+        self.check_room()?;
+        let asked = ask(&mut self.session)?;
+        self.carry_out(now);
+        Ok(asked)
     }
 
     fn check_room(&self) -> Result<(), ApiError> {

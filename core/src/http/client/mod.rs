@@ -161,7 +161,6 @@ impl Client {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
         if method == Method::ToolsCall
             && let Some(params) = &params
         {
@@ -169,9 +168,7 @@ impl Client {
             let arguments = params.view().get("arguments").and_then(|arguments| params.slice_of(arguments));
             self.check_arguments(&name.unwrap_or_default(), arguments.as_ref(), options)?;
         }
-        let request = self.session.request(method, params, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.request(method, params, options, now), now)
     }
 
     /// `tools/call`; see [`Session::call_tool`].
@@ -185,11 +182,8 @@ impl Client {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
         self.check_arguments(name, arguments, options)?;
-        let request = self.session.call_tool(name, arguments, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.call_tool(name, arguments, options, now), now)
     }
 
     fn check_arguments(
@@ -216,10 +210,7 @@ impl Client {
         options: &RequestOptions,
         now: Instant,
     ) -> Result<RequestHandle, ApiError> {
-        self.check_room()?;
-        let request = self.session.resume(from, answers, options, now)?;
-        self.carry_out(now);
-        Ok(request)
+        self.ask(|session| session.resume(from, answers, options, now), now)
     }
 
     /// Sends a notification; see [`Session::notify`].
@@ -227,10 +218,7 @@ impl Client {
     /// # Errors
     /// As there; [`ApiError::OutboundFull`] when too much waits to be sent.
     pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
-        self.check_room()?;
-        self.session.notify(method, params, now)?;
-        self.carry_out(now);
-        Ok(())
+        self.ask(|session| session.notify(method, params, now), now)
     }
 
     /// Gives a request up; see [`Session::cancel`].
@@ -258,10 +246,19 @@ impl Client {
         answer: &InputAnswer,
         now: Instant,
     ) -> Result<(), ApiError> {
+        self.ask(|session| session.answer(peer, answer, now), now)
+    }
+
+    /// What the application asks of the session, where there is room for it, and what follows of that.
+    fn ask<R>(
+        &mut self,
+        ask: impl FnOnce(&mut Session) -> Result<R, ApiError>,
+        now: Instant,
+    ) -> Result<R, ApiError> {
         self.check_room()?;
-        self.session.answer(peer, answer, now)?;
+        let asked = ask(&mut self.session)?;
         self.carry_out(now);
-        Ok(())
+        Ok(asked)
     }
 
     fn check_room(&self) -> Result<(), ApiError> {
