@@ -77,6 +77,11 @@ impl Outlet {
         message.into()
     }
 
+    /// How many effects there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.effects.capacity()
+    }
+
     /// Lets go of room that holds nothing.
     pub(super) fn release(&mut self) {
         self.stream.release();

@@ -48,6 +48,11 @@ impl Events {
         Some(event)
     }
 
+    /// How many there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.queue.capacity()
+    }
+
     /// Lets go of room that holds nothing.
     pub(super) fn release(&mut self) {
         if self.queue.is_empty() {

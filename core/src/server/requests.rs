@@ -160,6 +160,11 @@ impl Requests {
         Some(gone)
     }
 
+    /// How many were open at once since it last let go of room.
+    pub(super) const fn room(&self) -> usize {
+        self.places.len()
+    }
+
     /// Lets go of room that holds nothing, if nothing is open.
     pub(super) fn release(&mut self) {
         if self.is_empty() {

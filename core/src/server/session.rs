@@ -367,6 +367,15 @@ impl Session {
         self.events.release();
     }
 
+    /// As [`release`](Self::release), if the room is for more than a few: who asks one thing after the other needs it again
+    /// at once.
+    pub(crate) fn release_much(&mut self) {
+        const FEW: usize = 16;
+        if self.out.room().max(self.requests.room()).max(self.events.room()) > FEW {
+            self.release();
+        }
+    }
+
     /// The link wrote `len` bytes of the one stream.
     pub(super) fn written(&mut self, len: usize) {
         if len > 0 && self.outbound_full() {

@@ -109,13 +109,13 @@ impl Sessions {
         Some(served)
     }
 
-    /// Notes what a session holds now, and has it let go of room that holds nothing.
+    /// Notes what a session holds now, and has it let go of much room that holds nothing.
     pub(super) fn note(&mut self, session: u64) {
         let Some(served) = self.open.get_mut(&session) else { return };
         let now = served.session.taken();
         let before = core::mem::replace(&mut served.taken, now);
         if now.requests == 0 {
-            served.session.release();
+            served.session.release_much();
         }
         self.count(before, now);
     }
