@@ -1,6 +1,6 @@
 //! What every runtime of `sanswire` needs of the system, blocking or async: commands and their environment, processes and
-//! how they are stopped, their stderr, what this one reads and writes itself, the clock, random bytes, proxies, TLS settings, why a server cannot be reached, and
-//! the way of records to whoever keeps them.
+//! how they are stopped, their stderr, what this one was given to read and write, the clock, random bytes, proxies, TLS
+//! settings, why a server cannot be reached, and the way of records to whoever keeps them.
 //!
 //! Nothing here knows the protocol, which is the core's, or decides how to wait, which is a runtime's. What blocks says so;
 //! an async runtime calls it on a thread where it may.

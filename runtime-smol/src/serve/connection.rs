@@ -31,7 +31,7 @@ const MAX_READS: usize = 8;
 const MAX_POLLS: usize = 64;
 /// Turns in one poll.
 const MAX_TURNS: usize = 8;
-/// Buffers that a connection keeps while it has nothing to do.
+/// Buffers that a connection keeps while it has nothing to do, if it may be one of many.
 const KEPT_BYTES: usize = 16 * 1024;
 /// How long handlers whose requests are over, and a stream that is to close, are waited for.
 const LINGER: Duration = Duration::from_millis(500);
@@ -48,6 +48,8 @@ pub(super) struct Connection {
     places: Arc<Places>,
     /// How many of the places it may have.
     most: usize,
+    /// It may be one of many, which together must not hold what each could.
+    frugal: bool,
     /// Set once it is over: until then at the latest it goes on.
     lingers: Option<Instant>,
     wire: Option<Wire>,
@@ -70,13 +72,14 @@ impl Connection {
         server.serving.enter(&hub);
         Ok(Self {
             server: Arc::clone(server),
-            ends: Ends::new(wire),
             bells: Bells::new(&hub.signals),
             taps: Taps::new(None, clock),
             alarm: Alarm::default(),
             tasks: Tasks::new(&hub.signals),
             places: Arc::clone(places),
             most,
+            frugal: !matches!(wire, Wire::Stdio(_)),
+            ends: Ends::new(wire),
             lingers: None,
             wire: None,
             hub,
@@ -194,7 +197,9 @@ impl Connection {
         let mut more = false;
         let closed = desk.is_closed();
         if !closed {
-            desk.rest(KEPT_BYTES);
+            if self.frugal {
+                desk.rest(KEPT_BYTES);
+            }
             more |= self.ends.arm(&mut desk.machine, &self.bells, true, now);
             // The client has read, so that there is room for answers.
             if desk.may_run(self.most) && self.places.take(&hub.signals) {
