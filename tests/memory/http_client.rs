@@ -347,6 +347,8 @@ pub(crate) fn client_refusals_for_their_heads() {
             }
         }
         flood.gauge.reached(BIG);
+        // They share the bound of all that is being read, and what is kept of each is short.
+        assert!(flood.gauge.held() < 2 * KIB * KIB, "{} bytes of refusals", flood.gauge.held());
     }
 }
 
@@ -422,6 +424,7 @@ pub(crate) fn client_answers_whose_rest_never_comes() {
             }
         }
         flood.gauge.reached(100 * KIB);
+        assert!(flood.gauge.held() < 512 * KIB, "{} bytes of what is over", flood.gauge.held());
     }
 }
 
