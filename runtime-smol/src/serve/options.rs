@@ -31,42 +31,42 @@ impl Builder {
         self
     }
 
-    /// As [`ServerOptions::with_records`].
+    /// As [`ServerOptions::with_records`](crate::ServerOptions::with_records).
     #[must_use]
     pub fn records(mut self, sink: impl FnMut(Record, SystemTime) + Send + 'static) -> Self {
         self.options = self.options.with_records(sink);
         self
     }
 
-    /// As [`ServerOptions::with_record_log`].
+    /// As [`ServerOptions::with_record_log`](crate::ServerOptions::with_record_log).
     #[must_use]
     pub fn record_log(mut self, log: impl Write + Send + 'static) -> Self {
         self.options = self.options.with_record_log(log);
         self
     }
 
-    /// As [`ServerOptions::state_key`].
+    /// As [`ServerOptions::state_key`](crate::ServerOptions::state_key).
     #[must_use]
     pub fn state_key(mut self, key: [u8; 32]) -> Self {
         self.options.state_key = Some(key);
         self
     }
 
-    /// As [`ServerOptions::state_lifetime`].
+    /// As [`ServerOptions::state_lifetime`](crate::ServerOptions::state_lifetime).
     #[must_use]
     pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
         self.options.state_lifetime = lifetime;
         self
     }
 
-    /// As [`ServerOptions::max_asks`].
+    /// As [`ServerOptions::max_asks`](crate::ServerOptions::max_asks).
     #[must_use]
     pub fn max_asks(mut self, limit: usize) -> Self {
         self.options.max_asks = limit;
         self
     }
 
-    /// As [`ServerOptions::wall_clock`].
+    /// As [`ServerOptions::wall_clock`](crate::ServerOptions::wall_clock).
     #[must_use]
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.options.wall_clock = Arc::new(now);
