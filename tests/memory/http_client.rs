@@ -341,9 +341,14 @@ pub(crate) fn client_refusals_for_their_heads() {
             flood.end(*open, End::Whole);
             flood.take();
             for list in flood.open.clone() {
-                flood.head(list, 200, &[("Content-Type", if list.id % 2 == 0 { JSON } else { EVENTS })]);
-                flood.body(list, &[&b"data: "[..], &vec![b'x'; BIG - 10]].concat(), 5000);
-                flood.body(list, &vec![b'x'; BIG - 10], 5000);
+                // Each as long as it may be, and without its end.
+                if list.id % 2 == 0 {
+                    flood.head(list, 200, &[("Content-Type", JSON)]);
+                    flood.body(list, &vec![b'x'; BIG - 10], 5000);
+                } else {
+                    flood.stream(list);
+                    flood.body(list, &[&b"data: "[..], &vec![b'x'; BIG - 10]].concat(), 5000);
+                }
             }
         }
         flood.gauge.reached(BIG);
