@@ -328,7 +328,7 @@ pub(crate) fn client_refusals_for_their_heads() {
         let mut limits = tight();
         limits.max_in_flight = 200;
         let mut flood = Flood::ready(Revision::V2026_07_28, limits);
-        let calls = flood.call(10);
+        let (calls, mut lists) = (flood.call(10), Vec::new());
         for open in &calls {
             flood.open.clear();
             flood.head(*open, 400, &[("Content-Type", JSON)]);
@@ -340,16 +340,18 @@ pub(crate) fn client_refusals_for_their_heads() {
             flood.body(*open, error.as_bytes(), BIG);
             flood.end(*open, End::Whole);
             flood.take();
-            for list in flood.open.clone() {
-                // Each as long as it may be, and without its end.
-                if list.id % 2 == 0 {
-                    flood.head(list, 200, &[("Content-Type", JSON)]);
-                    flood.body(list, &vec![b'x'; BIG - 10], 5000);
-                } else {
-                    flood.stream(list);
-                    flood.body(list, &[&b"data: "[..], &vec![b'x'; BIG - 10]].concat(), 5000);
-                }
+            lists.extend(flood.open.iter().copied());
+        }
+        // Each as long as it may be, and without its end.
+        for list in lists {
+            if list.id % 2 == 0 {
+                flood.head(list, 200, &[("Content-Type", JSON)]);
+                flood.body(list, &vec![b'x'; BIG - 10], 5000);
+            } else {
+                flood.stream(list);
+                flood.body(list, &[&b"data: "[..], &vec![b'x'; BIG - 10]].concat(), 5000);
             }
+            flood.take();
         }
         flood.gauge.reached(BIG);
         // They share the bound of all that is being read, and what is kept of each is short.
