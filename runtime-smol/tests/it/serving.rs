@@ -10,10 +10,9 @@ use async_io::{Async, Timer};
 use futures_lite::future::{or, zip};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 use sanswire_smol::sanswire::client::listing::Listed;
-use sanswire_smol::sanswire::client::{Outcome, Progress, RequestOptions};
+use sanswire_smol::sanswire::client::{Outcome, Progress, RequestOptions, Start};
 use sanswire_smol::sanswire::jsonrpc::RawJson;
-use sanswire_smol::sanswire::mcp::Method;
-use sanswire_smol::sanswire::server::ListKind;
+use sanswire_smol::sanswire::mcp::{Method, Revision};
 use sanswire_smol::{Client, Server, Tool, ToolError};
 
 use crate::common::{ANY, Env, LONG, trials};
@@ -173,19 +172,25 @@ async fn a_server_that_stops_lets_calls_finish(env: Env) {
 
 async fn a_list_that_changes_is_told(env: Env) {
     let server = server();
-    with(&env, &server, async |client| {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let client = async {
+        // This revision tells without being asked to.
+        let mut options = env.options();
+        options.config.start = Start::Pinned(Revision::V2025_11_25);
+        let client = Client::connect_stream(Async::new(ours).unwrap(), options).await.unwrap();
         let options = RequestOptions::default();
         client.list(Method::ToolsList, &options).await.unwrap();
-        let one_more = Tool::new("One more");
-        server.add_tool("more", one_more, |(), _| async { Ok("more") }).unwrap();
-        let more = call(client, "more", "{}").await;
-        assert!(text(&more).contains("more"));
+        server.add_tool("more", Tool::new("One more"), |(), _| async { Ok("more") }).unwrap();
+        assert_eq!(client.next_notification().await.unwrap().method, Method::ToolsListChanged);
+        assert!(text(&call(&client, "more", "{}").await).contains("more"));
+        assert_eq!(names(&client.list(Method::ToolsList, &options).await.unwrap()), 6);
         assert!(server.remove_tool("more"));
-        server.update(ListKind::Tools, |_| {});
-        let listed = client.list(Method::ToolsList, &options).await.unwrap();
-        assert_eq!(names(&listed), 5);
-    })
-    .await;
+        assert_eq!(client.next_notification().await.unwrap().method, Method::ToolsListChanged);
+        assert_eq!(names(&client.list(Method::ToolsList, &options).await.unwrap()), 5);
+        client.close().await;
+    };
+    let (served, ()) = zip(server.serve_unix_stream(theirs), client).await;
+    served.unwrap();
 }
 
 async fn a_handler_that_panics_is_answered() {
