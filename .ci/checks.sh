@@ -32,6 +32,9 @@ readme_line() {
     awk -v wanted="$1" '/^```sh$/ { inside = 1; next } /^```/ && inside { exit } inside && ++n == wanted' README.md
 }
 
+# sh_lines FILE: the lines of all its blocks of shell commands.
+sh_lines() { awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$1"; }
+
 # The README promises that both of its first commands work from a fresh clone, so they are run as they stand there.
 check_readme_call() {
     local line output
@@ -234,6 +237,20 @@ check_bench_smoke() {
     done
     echo "pipe_bench"
     "$target/pipe_bench" 100 | grep -q "in flight, calls a second" || fail "pipe_bench measures nothing"
+}
+
+# The programs that show how it is put into other programs, each with the command that stands beside its description.
+check_examples() {
+    local target="${CARGO_TARGET_DIR:-target}" line ran=0
+    export XDG_CONFIG_HOME="$PWD/.ci-cache/xdg/config" XDG_STATE_HOME="$PWD/.ci-cache/xdg/state"
+    while IFS= read -r line; do
+        echo "\$ $line"
+        # Each checks by itself what it shows, or says nothing but the answer of the demo server.
+        bash -euo pipefail -c "${line//target\/debug\//$target/debug/}" </dev/null
+        ran=$((ran + 1))
+    done < <(sh_lines docs/embedding.md)
+    [ "$ran" -gt 0 ] || fail "docs/embedding.md has no command"
+    echo "$ran commands ran"
 }
 
 check_fuzz() {

@@ -63,10 +63,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let epoch = Clock::now();
-    let now = || Instant::from_micros(u64::try_from(epoch.elapsed().as_micros()).unwrap_or(u64::MAX));
+    let now = || Instant::ZERO.saturating_add(epoch.elapsed());
     let (chunks, input) = channel();
     let mut processes: BTreeMap<ClientHandle, Process> = BTreeMap::new();
     let mut fleet = Fleet::new(config, now())?;
+    let mut failure = None;
     loop {
         while let Some(opening) = fleet.poll_open() {
             match start(&commands[&*opening.server], opening.client, chunks.clone()) {
@@ -85,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         if fleet.is_over() {
-            return Ok(());
+            return failure.map_or(Ok(()), Err);
         }
         while let Some(event) = fleet.poll_event() {
             match event {
@@ -104,7 +105,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         CallOutcome::Completed(result) => {
                             writeln!(std::io::stdout(), "{}", result.presented.text)?;
                         }
-                        outcome => eprintln!("{outcome:?}"),
+                        outcome => failure = Some(format!("{outcome:?}").into()),
                     }
                     fleet.close(now());
                 }
@@ -127,7 +128,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let wait = fleet.poll_timeout().map_or(Duration::from_secs(60), |at| at.saturating_since(now()));
             match input.recv_timeout(wait) {
                 Ok((client, chunk)) if chunk.is_empty() => fleet.handle_eof(client, now()),
-                Ok((client, chunk)) => drop(fleet.handle_input(client, &chunk, now())),
+                Ok((client, chunk)) => {
+                    // It takes less than all of it when much waits in its connection, and nothing after the end.
+                    let mut rest = &chunk[..];
+                    while let taken @ 1.. = fleet.handle_input(client, rest, now()) {
+                        rest = &rest[taken..];
+                    }
+                }
                 Err(_) => {}
             }
         }

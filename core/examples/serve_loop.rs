@@ -24,26 +24,32 @@ fn shout(params: &RawJson) -> Reply {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let epoch = Clock::now();
-    let now = || Instant::from_micros(u64::try_from(epoch.elapsed().as_micros()).unwrap_or(u64::MAX));
+    let now = || Instant::ZERO.saturating_add(epoch.elapsed());
+    // From the seed come the keys that seal what clients carry. A program that is more than an example gives 32 random
+    // bytes.
     let mut server = LineConnection::new(Config::new("serve-loop", "1"), [0; 32], now())?;
     server.catalog_mut().tool(&RawJson::parse_str(SHOUT)?)?;
     let (mut block, mut unread) = ([0; 16 * 1024], 0..0);
     loop {
-        while let Some(event) = server.poll_event() {
+        if !server.transmit().is_empty() {
+            let len = server.transmit().len();
+            match stdout().write_all(server.transmit()).and_then(|()| stdout().flush()) {
+                Ok(()) => server.handle_written(len, now()),
+                Err(_) => server.handle_write_closed(now()),
+            }
+            continue;
+        }
+        // Nothing waits to be written here, so an answer always finds room.
+        if let Some(event) = server.poll_event() {
             match event {
                 // Refused if the client has cancelled it meanwhile.
                 Event::Request { request, params, .. } => {
                     drop(server.respond(request, &shout(&params), now()));
                 }
                 Event::Closed(_) => return Ok(()),
+                // What is cancelled was answered before that is read, and nothing is asked of the client. What is left
+                // is news: notifications, and violations for a log.
                 _ => {}
-            }
-        }
-        if !server.transmit().is_empty() {
-            let len = server.transmit().len();
-            match stdout().write_all(server.transmit()).and_then(|()| stdout().flush()) {
-                Ok(()) => server.handle_written(len, now()),
-                Err(_) => server.handle_write_closed(now()),
             }
             continue;
         }
