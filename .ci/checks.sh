@@ -97,7 +97,7 @@ check_no_std() {
 # packages ARGUMENT...: the names in a tree of normal dependencies, without the project's own.
 packages() {
     cargo tree -e normal --prefix none --locked --format '{p}' "$@" |
-        awk '$1 && $1 !~ /^sanswire(-system|-std|-smol|-cli|-tests)?$/ { print $1 }' | sort -u
+        awk '$1 && $1 !~ /^sanswire(-system|-std|-smol|-pair|-cli|-tests)?$/ { print $1 }' | sort -u
 }
 
 count() { echo "$1" | grep -c . || true; }
@@ -118,7 +118,7 @@ check_dependencies() {
     [ "$(count "$smol")" -le 32 ] || fail "sanswire-smol depends on too much:" $smol
     if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
     # Every direct dependency has its reason in the table of docs/architecture.md.
-    for crate in sanswire sanswire-system sanswire-std sanswire-smol sanswire-cli; do
+    for crate in sanswire sanswire-system sanswire-std sanswire-smol sanswire-pair sanswire-cli; do
         direct=$(packages -p "$crate" --depth 1 --all-features --target all)
         for name in $direct; do
             grep -q "^| \`$name\` " docs/architecture.md ||

@@ -10,11 +10,11 @@ use sanswire::mcp::types::log::LogLevel;
 use sanswire::mcp::{Era, Method, Revision};
 use sanswire::server;
 use sanswire_tests::client::{json, value};
-use sanswire_tests::link::{Pieces, Shape};
+use sanswire_tests::link::Shape;
 use sanswire_tests::pair::Pair;
 use sanswire_tests::seed::{Rng, each_seed};
 use sanswire_tests::served;
-use sanswire_tests::served_app::App;
+use sanswire_tests::served_app::{App, app};
 use serde_json::{Value, json};
 
 type Talk = Pair<client::LineConnection, App>;
@@ -30,7 +30,7 @@ fn talk(start: Start, revisions: &[Revision], shapes: [Shape; 2], seed: u64) -> 
     served.page_size = 10;
     let client = client::LineConnection::new(config, [1; 32], now).unwrap();
     let server = server::LineConnection::new(served, [2; 32], now).unwrap();
-    Pair::new(client, App::new(server), shapes, seed, now)
+    Pair::new(client, app(server), shapes, seed, now)
 }
 
 fn ready(pair: &mut Talk) -> Revision {
@@ -140,7 +140,7 @@ fn tour(pair: &mut Talk) {
     pair.a.machine.cancel(slow, Some("enough"), now).unwrap();
     assert_eq!(outcome(pair, slow), Outcome::Cancelled);
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.b.machine.counts[2], 1, "the server was told");
+    assert_eq!(pair.b.machine.application.counts[2], 1, "the server was told");
 
     if revision.era() == Era::Modern {
         let filter = r#"{"notifications":{"toolsListChanged":true}}"#;
@@ -163,7 +163,7 @@ fn tour(pair: &mut Talk) {
         pair.a.events.iter().filter(|(_, event)| matches!(event, Event::Violation(_))).collect();
     assert!(violations.is_empty(), "{revision}: our server gives our client no cause: {violations:?}");
     assert_eq!(pair.b.machine.server.session().stats().violations, 0);
-    let [reported, answered, cancelled] = pair.b.machine.counts;
+    let [reported, answered, cancelled] = pair.b.machine.application.counts;
     assert_eq!(reported, answered + cancelled);
 }
 
@@ -230,7 +230,7 @@ fn the_end_of_the_client_is_the_end_of_the_server_behind_its_last_answer() {
     let now = pair.now();
     pair.a_to_b.close(now);
     pair.run_until("closed", |pair| pair.b.ledger.is_closed());
-    assert_eq!(pair.b.machine.counts, [1, 1, 0]);
+    assert_eq!(pair.b.machine.application.counts, [1, 1, 0]);
     assert_eq!(pair.now(), Instant::from_millis(2000));
 }
 
@@ -239,13 +239,7 @@ fn a_tour_is_the_same_over_links_of_any_shape() {
     // Golden rules 3 and 4 of both sides at once.
     each_seed(25, |seed| {
         let mut rng = Rng::new(seed);
-        let mut shape = || Shape {
-            latency: Duration::from_micros(rng.below(5000) as u64),
-            pieces: *rng.pick(&[Pieces::Whole, Pieces::Bytes(1), Pieces::Random(50), Pieces::Random(5000)]),
-            capacity: *rng.pick(&[usize::MAX, 64 * 1024, 777]),
-            ..Shape::default()
-        };
-        let shapes = [shape(), shape()];
+        let shapes = [Shape::any(rng.number()), Shape::any(rng.number())];
         let revision = *rng.pick(&Revision::ALL);
         let mut pair = talk(Start::Pinned(revision), &Revision::ALL, shapes, seed);
         tour(&mut pair);

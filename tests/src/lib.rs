@@ -1,7 +1,7 @@
 //! Harness shared by the scenario tests, properties, fuzz targets and benches.
 //!
-//! [`pair::Pair`] runs two machines against each other in virtual time, over [`link::Link`]s with every fault a
-//! pipe can have, and checks the machine contract at each step. [`peer::Server`] is a server that shares no code
+//! [`pair::Pair`], of the crate `sanswire-pair`, runs two machines against each other in virtual time and checks the
+//! machine contract at each step. [`peer::Server`] is a server that shares no code
 //! with the machines under test. [`client::Client`] is what a scenario works with: it runs on one stream of lines
 //! or on a stream for each exchange.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks out what it looks for")]
@@ -23,13 +23,11 @@ pub mod http_cases;
 pub mod http_link;
 pub mod http_rig;
 pub mod line_link;
-pub mod link;
-pub mod pair;
 pub mod peer;
 pub mod properties;
-pub mod seed;
 pub mod served;
 pub mod served_app;
-pub mod watch;
 pub mod web;
 pub mod web_chaos;
+
+pub use sanswire_pair::{link, pair, seed, watch};

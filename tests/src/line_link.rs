@@ -67,7 +67,7 @@ impl ClientLink for LineLink {
     }
 
     fn written(&self) -> Vec<u8> {
-        self.written.clone()
+        self.a.written.clone()
     }
 
     fn report(&self) -> String {
@@ -80,10 +80,7 @@ impl ClientLink for LineLink {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<RequestHandle, ApiError> {
-        let now = Self::now(self);
-        let request = self.a.machine.request(method, params, options, now)?;
-        self.a.ledger.accept(request);
-        Ok(request)
+        Self::request(self, method, params, options)
     }
 
     fn resume(

@@ -1,8 +1,9 @@
-//! A server with an application behind it, as one machine: for runs against a real client.
+//! An application behind a server: for runs against a real client.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sanswire::Instant;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::input::{InputKind, InputRequest, KeyedInput};
 use sanswire::mcp::types::log::LogLevel;
@@ -11,29 +12,20 @@ use sanswire::mcp::{Era, Method};
 use sanswire::server::{
     Context, Event, LineConnection, Notice, PeerOutcome, PeerRequestHandle, Reply, RequestHandle,
 };
-use sanswire::{Instant, Machine};
+use sanswire_pair::{Application, Served};
 use serde_json::{Value, json};
 
 use crate::served::{complete, raw};
-use crate::watch::Watched;
 
-/// What an [`App`] tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AppEvent {
-    /// The connection is over.
-    Closed,
-}
+/// A server with its [`Tools`], as one machine.
+pub type App = Served<Tools>;
 
-/// A server with tools that do what their names say: `echo`, `fail`, `slow` (`ms`), `steps` (`n`, progress and log
+/// Tools that do what their names say: `echo`, `fail`, `slow` (`ms`), `steps` (`n`, progress and log
 /// messages), `ask` (a form, in whichever way the client's revision has), `big` (`bytes`).
-#[derive(Debug)]
-pub struct App {
-    /// The server.
-    pub server: LineConnection,
+#[derive(Debug, Default)]
+pub struct Tools {
     slow: BTreeMap<(Instant, RequestHandle), ()>,
     asking: BTreeMap<PeerRequestHandle, RequestHandle>,
-    closed: bool,
-    told: bool,
     /// Requests that were reported, answered and cancelled.
     pub counts: [usize; 3],
 }
@@ -44,72 +36,72 @@ fn form() -> InputRequest {
     InputRequest { kind: InputKind::ElicitForm, params: Some(raw(&params)) }
 }
 
-impl App {
-    /// This server with those tools.
-    ///
-    /// # Panics
-    /// If a tool is refused.
-    #[must_use]
-    pub fn new(mut server: LineConnection) -> Self {
-        for name in ["echo", "fail", "slow", "steps", "ask", "big"] {
-            server.catalog_mut().tool(&raw(&json!({"name": name}))).unwrap();
-        }
-        for n in 0..25 {
-            let uri = format!("file:///{n}");
-            server.catalog_mut().resource(&raw(&json!({"uri": uri, "name": n.to_string()}))).unwrap();
-        }
-        server.catalog_mut().prompt(&raw(&json!({"name": "greet"}))).unwrap();
-        Self {
-            server,
-            slow: BTreeMap::new(),
-            asking: BTreeMap::new(),
-            closed: false,
-            told: false,
-            counts: [0; 3],
+/// A server with those tools behind it.
+///
+/// # Panics
+/// If a tool is refused.
+#[must_use]
+pub fn app(mut server: LineConnection) -> App {
+    for name in ["echo", "fail", "slow", "steps", "ask", "big"] {
+        server.catalog_mut().tool(&raw(&json!({"name": name}))).unwrap();
+    }
+    for n in 0..25 {
+        let uri = format!("file:///{n}");
+        server.catalog_mut().resource(&raw(&json!({"uri": uri, "name": n.to_string()}))).unwrap();
+    }
+    server.catalog_mut().prompt(&raw(&json!({"name": "greet"}))).unwrap();
+    App::new(server, Tools::default())
+}
+
+impl Application for Tools {
+    fn handle_event(&mut self, server: &mut LineConnection, event: &Event, now: Instant) {
+        match event {
+            Event::Request { request, method, params, context } => {
+                self.counts[0] += 1;
+                self.request(server, *request, method, params, context, now);
+            }
+            Event::Cancelled { request, .. } => {
+                self.counts[2] += 1;
+                self.slow.retain(|(_, slow), ()| slow != request);
+            }
+            Event::Answered { peer, outcome } => {
+                if let Some(request) = self.asking.remove(peer) {
+                    let text = match outcome {
+                        PeerOutcome::Result(result) => result.as_str().to_owned(),
+                        other => format!("{other:?}"),
+                    };
+                    self.reply(server, request, &Reply::text(&text), now);
+                }
+            }
+            _ => {}
         }
     }
 
-    fn act(&mut self, now: Instant) {
+    fn handle_timeout(&mut self, server: &mut LineConnection, now: Instant) {
         while let Some((&(at, request), ())) = self.slow.first_key_value()
             && at <= now
         {
             self.slow.remove(&(at, request));
-            self.reply(request, &Reply::text("slow"), now);
-        }
-        while let Some(event) = self.server.poll_event() {
-            match event {
-                Event::Request { request, method, params, context } => {
-                    self.counts[0] += 1;
-                    self.request(request, &method, &params, &context, now);
-                }
-                Event::Cancelled { request, .. } => {
-                    self.counts[2] += 1;
-                    self.slow.retain(|(_, slow), ()| *slow != request);
-                }
-                Event::Answered { peer, outcome } => {
-                    if let Some(request) = self.asking.remove(&peer) {
-                        let text = match outcome {
-                            PeerOutcome::Result(result) => result.as_str().to_owned(),
-                            other => format!("{other:?}"),
-                        };
-                        self.reply(request, &Reply::text(&text), now);
-                    }
-                }
-                Event::Closed(_) => self.closed = true,
-                _ => {}
-            }
+            self.reply(server, request, &Reply::text("slow"), now);
         }
     }
 
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.slow.keys().next().map(|(at, _)| *at)
+    }
+}
+
+impl Tools {
     /// A refused answer is an answer to what was cancelled: golden rule 2.
-    fn reply(&mut self, request: RequestHandle, reply: &Reply, now: Instant) {
-        if self.server.respond(request, reply, now).is_ok() {
+    fn reply(&mut self, server: &mut LineConnection, request: RequestHandle, reply: &Reply, now: Instant) {
+        if server.respond(request, reply, now).is_ok() {
             self.counts[1] += 1;
         }
     }
 
     fn request(
         &mut self,
+        server: &mut LineConnection,
         request: RequestHandle,
         method: &Method,
         params: &RawJson,
@@ -117,7 +109,7 @@ impl App {
         now: Instant,
     ) {
         let reply = match method {
-            Method::ToolsCall => match self.call(request, params, context, now) {
+            Method::ToolsCall => match self.call(server, request, params, context, now) {
                 Some(reply) => reply,
                 None => return,
             },
@@ -136,11 +128,12 @@ impl App {
             Method::CompletionComplete => complete(&json!({"completion": {"values": ["x"]}})),
             _ => complete(&json!({})),
         };
-        self.reply(request, &reply, now);
+        self.reply(server, request, &reply, now);
     }
 
     fn call(
         &mut self,
+        server: &mut LineConnection,
         request: RequestHandle,
         params: &RawJson,
         context: &Context,
@@ -161,14 +154,14 @@ impl App {
                 for n in 1..=number("n") {
                     let message = Some(format!("step {n}"));
                     let progress = Notice::Progress { progress: n as f64, total: None, message };
-                    let _ = self.server.notify(request, &progress, now);
+                    let _ = server.notify(request, &progress, now);
                     let data = raw(&json!({"step": n}));
                     let log = Notice::Log { level: LogLevel::Info, logger: None, data };
-                    let _ = self.server.notify(request, &log, now);
+                    let _ = server.notify(request, &log, now);
                 }
                 Reply::text("done")
             }
-            "ask" if context.era() == Era::Legacy => match self.server.request_input(request, &form(), now) {
+            "ask" if context.era() == Era::Legacy => match server.request_input(request, &form(), now) {
                 Ok(peer) => {
                     self.asking.insert(peer, request);
                     return None;
@@ -184,69 +177,5 @@ impl App {
             },
             _ => unreachable!("the server reports known tools only"),
         })
-    }
-}
-
-impl Machine for App {
-    type Event = AppEvent;
-
-    fn read_buffer(&mut self) -> &mut Vec<u8> {
-        self.server.read_buffer()
-    }
-
-    fn handle_read(&mut self, now: Instant) {
-        self.server.handle_read(now);
-        self.act(now);
-    }
-
-    fn handle_eof(&mut self, now: Instant) {
-        self.server.handle_eof(now);
-        self.act(now);
-    }
-
-    fn handle_write_closed(&mut self, now: Instant) {
-        self.server.handle_write_closed(now);
-        self.act(now);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.server.handle_timeout(now);
-        self.act(now);
-    }
-
-    fn transmit(&self) -> &[u8] {
-        self.server.transmit()
-    }
-
-    fn handle_written(&mut self, len: usize, now: Instant) {
-        self.server.handle_written(len, now);
-        self.act(now);
-    }
-
-    fn poll_event(&mut self) -> Option<AppEvent> {
-        let over = self.closed && !self.told;
-        self.told |= over;
-        over.then_some(AppEvent::Closed)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        let slow = self.slow.keys().next().map(|(at, _)| *at).filter(|_| !self.closed);
-        [slow, self.server.poll_timeout()].into_iter().flatten().min()
-    }
-
-    fn wants_read(&self) -> bool {
-        !self.closed && self.server.wants_read()
-    }
-}
-
-impl Watched for App {
-    type Key = ();
-
-    fn is_closed(_: &AppEvent) -> bool {
-        true
-    }
-
-    fn finished(_: &AppEvent) -> Option<()> {
-        None
     }
 }

@@ -115,18 +115,23 @@ pub struct Side<M: Watched> {
     pub holding: bool,
     /// Read nothing, as a stuck program does.
     pub deaf: bool,
+    /// Everything that it ever wrote.
+    pub written: Vec<u8>,
     told_eof: bool,
     told_write_closed: bool,
 }
 
 impl<M: Watched> Side<M> {
-    pub(crate) fn new(machine: M) -> Self {
+    /// This machine, of which nothing was asked yet.
+    #[must_use]
+    pub fn new(machine: M) -> Self {
         Self {
             machine,
             events: Vec::new(),
             ledger: Ledger::default(),
             holding: false,
             deaf: false,
+            written: Vec::new(),
             told_eof: false,
             told_write_closed: false,
         }
@@ -158,6 +163,7 @@ impl<M: Watched> Side<M> {
         let rest = waiting[len..waiting.len().min(len + 64)].to_vec();
         assert!(self.machine.transmit().starts_with(&taken), "transmit is not stable");
         self.machine.handle_written(len, now);
+        self.written.extend_from_slice(&taken);
         assert!(self.machine.transmit().starts_with(&rest), "bytes that were not written went away");
         taken
     }

@@ -24,7 +24,7 @@ impl Rng {
 
     /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { usize::try_from(self.number() % bound as u64).unwrap() }
+        if bound == 0 { 0 } else { (self.number() % bound as u64) as usize }
     }
 
     /// True in `percent` of all cases.

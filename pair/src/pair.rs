@@ -16,6 +16,10 @@ const MAX_ROUNDS: usize = 1_000_000;
 
 /// Two machines that talk over two links in virtual time. Every call checks the machine contract, so a scenario
 /// that runs in a pair tests it for nothing.
+///
+/// `a` is the client in most pairs: [`ready`](Self::ready), [`call_tool`](Self::call_tool) and
+/// [`outcome`](Self::outcome) are there for one. What else a machine can do is called on
+/// [`Side::machine`](crate::watch::Side::machine), with [`now`](Self::now) as its instant.
 #[derive(Debug)]
 pub struct Pair<A: Watched, B: Watched> {
     /// One side.
@@ -32,8 +36,6 @@ pub struct Pair<A: Watched, B: Watched> {
     pub small_writes: Option<usize>,
     /// Make calls on `a` that nobody asked for: they must be harmless.
     pub fidget: bool,
-    /// Everything that `a` ever wrote.
-    pub written: Vec<u8>,
     log: Vec<(Instant, String)>,
 }
 
@@ -51,7 +53,6 @@ impl<A: Watched, B: Watched> Pair<A, B> {
             rng,
             small_writes: None,
             fidget: false,
-            written: Vec::new(),
             log: Vec::new(),
         }
     }
@@ -80,11 +81,9 @@ impl<A: Watched, B: Watched> Pair<A, B> {
             }
             let mut most = || self.small_writes.map_or(usize::MAX, |most| 1 + self.rng.below(most));
             let sizes = (most(), most());
-            let log = &mut self.log;
-            let (a, b, written) = (&mut self.a, &mut self.b, &mut self.written);
-            let one = turn("a", a, &mut self.a_to_b, &mut self.b_to_a, sizes.0, self.now, log, written);
-            let two =
-                turn("b", b, &mut self.b_to_a, &mut self.a_to_b, sizes.1, self.now, log, &mut Vec::new());
+            let (a, b, log) = (&mut self.a, &mut self.b, &mut self.log);
+            let one = turn("a", a, &mut self.a_to_b, &mut self.b_to_a, sizes.0, self.now, log);
+            let two = turn("b", b, &mut self.b_to_a, &mut self.a_to_b, sizes.1, self.now, log);
             if !one && !two {
                 self.a.machine.handle_timeout(self.now);
                 self.b.machine.handle_timeout(self.now);
@@ -167,7 +166,6 @@ impl<A: Watched, B: Watched> Pair<A, B> {
 }
 
 /// What one side can do now. True: something was done.
-#[expect(clippy::too_many_arguments, reason = "one side, its two links, and where it is written down")]
 fn turn<M: Watched>(
     name: &str,
     side: &mut Side<M>,
@@ -176,7 +174,6 @@ fn turn<M: Watched>(
     write: usize,
     now: Instant,
     log: &mut Vec<(Instant, String)>,
-    written: &mut Vec<u8>,
 ) -> bool {
     let mut busy = false;
     if side.reads() {
@@ -195,7 +192,6 @@ fn turn<M: Watched>(
         let bytes = side.write(len, now);
         log.push((now, format!("{name} sends {}", excerpt(&bytes))));
         out.send(&bytes, now);
-        written.extend_from_slice(&bytes);
         busy = true;
     }
     if out.is_cut() && side.end_output(now) {

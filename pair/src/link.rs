@@ -33,6 +33,20 @@ pub enum Pieces {
     Random(usize),
 }
 
+impl Shape {
+    /// Any shape that loses nothing, by this seed: some delay, pieces of some size, much or little room.
+    #[must_use]
+    pub fn any(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        Self {
+            latency: Duration::from_micros(rng.below(5000) as u64),
+            pieces: *rng.pick(&[Pieces::Whole, Pieces::Bytes(1), Pieces::Random(50), Pieces::Random(5000)]),
+            capacity: *rng.pick(&[usize::MAX, 64 * 1024, 777]),
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for Shape {
     fn default() -> Self {
         Self {
