@@ -18,7 +18,7 @@ use crate::ends::{Ends, Step};
 use crate::serve::answer::Answering;
 use crate::serve::call::Call;
 use crate::serve::hub::{Hub, NEWS, Signals, tell};
-use crate::serve::places::Places;
+use crate::serve::places::{Places, Share};
 use crate::serve::question::Answer;
 use crate::serve::server::Inner;
 use crate::serve::tasks::Tasks;
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     taps: Taps,
     alarm: Alarm,
     tasks: Tasks<Answering, Signals>,
-    places: Arc<Places>,
+    share: Share,
     /// How many of the places it may have.
     most: usize,
     /// It may be one of many, which together must not hold what each could.
@@ -76,7 +76,7 @@ impl Connection {
             taps: Taps::new(None, clock),
             alarm: Alarm::default(),
             tasks: Tasks::new(&hub.signals),
-            places: Arc::clone(places),
+            share: Share::new(places, &hub.signals),
             most,
             frugal: !matches!(wire, Wire::Stdio(_)),
             ends: Ends::new(wire),
@@ -143,13 +143,11 @@ impl Connection {
     }
 
     /// The requests that may run now.
-    fn staff(&self, desk: &mut Desk<Cancel, Answer>) -> Vec<Request<Cancel>> {
+    fn staff(&mut self, desk: &mut Desk<Cancel, Answer>) -> Vec<Request<Cancel>> {
         let mut requests = Vec::new();
-        while desk.may_run(self.most) && self.places.take(&self.hub.signals) {
-            match desk.next_request() {
-                Some(next) => requests.push(next),
-                None => self.places.give(1),
-            }
+        while desk.may_run(self.most) && self.share.take() {
+            // One waits, or it might not run.
+            requests.extend(desk.next_request());
         }
         requests
     }
@@ -158,7 +156,7 @@ impl Connection {
     fn answer(&mut self, done: &mut Vec<Done>) -> Vec<Request<Cancel>> {
         let hub = Arc::clone(&self.hub);
         let now = hub.clock.now();
-        self.places.give(done.len());
+        self.share.give(done.len());
         let mut guard = hub.desk();
         let Some(desk) = &mut *guard else {
             drop(guard);
@@ -196,21 +194,22 @@ impl Connection {
         answered.extend(desk.take_in(now));
         let mut more = false;
         let closed = desk.is_closed();
+        let wants = !closed && desk.may_run(self.most);
         if !closed {
             if self.frugal {
                 desk.rest(KEPT_BYTES);
             }
             more |= self.ends.arm(&mut desk.machine, &self.bells, true, now);
             // The client has read, so that there is room for answers.
-            if desk.may_run(self.most) && self.places.take(&hub.signals) {
-                self.places.give(1);
-                more = true;
-            }
+            more |= wants && self.share.may_take();
             if let Some(at) = desk.machine.poll_timeout() {
                 more |= !self.alarm.set(at, hub.clock, &self.bells.time);
             }
         }
         drop(guard);
+        if !wants {
+            self.share.pass();
+        }
         tell(answered);
         if closed {
             self.wire = self.ends.take_wire();
@@ -265,7 +264,6 @@ impl Future for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.hub.close();
-        self.places.give(self.tasks.len());
         self.tasks.clear();
     }
 }

@@ -11,6 +11,7 @@ mod calls;
 mod closing;
 mod common;
 mod leading;
+mod places;
 mod processes;
 mod server;
 mod serving;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
                 calls::trials(),
                 closing::trials(),
                 leading::trials(),
+                places::trials(),
                 processes::trials(),
                 serving::trials(),
                 steps::trials(),
