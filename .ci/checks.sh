@@ -237,6 +237,8 @@ check_bench_smoke() {
     done
     echo "pipe_bench"
     "$target/pipe_bench" 100 | grep -q "in flight, calls a second" || fail "pipe_bench measures nothing"
+    echo "streams_bench"
+    "$target/streams_bench" 50 4 | grep -q "^calls: [1-9]" || fail "streams_bench measures nothing"
 }
 
 # The programs that show how it is put into other programs, each with the command that stands beside its description.

@@ -47,6 +47,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// Bytes that were asked for and are not given back.
+pub(crate) fn live() -> usize {
+    LIVE.load(Relaxed)
+}
+
 /// What one machine holds: the bytes that were asked for while it ran and are not given back, and the most that there
 /// were at any time. What it is given is made, and what it gives is dropped, in a run too; what a test makes for itself
 /// is made between them, and is not counted.
