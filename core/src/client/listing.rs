@@ -39,7 +39,8 @@ pub enum Step {
 /// A finished listing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// The results, in order.
+    /// The results, in order. [`Collection::read`](crate::mcp::types::collection::Collection::read) makes items of a type
+    /// of them: tools, resources, prompts.
     pub pages: Vec<RawJson>,
     /// Why it is not whole, if it is not.
     pub cut: Option<Cut>,
