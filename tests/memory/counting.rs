@@ -69,11 +69,11 @@ impl Gauge {
 
     /// Lets the machine do something, and sees that it stays within its limit all the while.
     pub(crate) fn run<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        let before = LIVE.load(Relaxed).cast_signed();
-        PEAK.store(LIVE.load(Relaxed), Relaxed);
+        let before = live().cast_signed();
+        PEAK.store(live(), Relaxed);
         let done = work();
         let most = self.held + PEAK.load(Relaxed).cast_signed() - before;
-        self.held += LIVE.load(Relaxed).cast_signed() - before;
+        self.held += live().cast_signed() - before;
         self.most = self.most.max(most.max(0).unsigned_abs());
         assert!(self.most <= self.limit, "{} bytes were held, the limits allow {}", self.most, self.limit);
         let [most, limit] = &NEAREST;
