@@ -1,7 +1,6 @@
 //! What a client is asked: calls that are awaited, and calls that are not yet.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_io::Timer;
 use sanswire::Instant;
@@ -16,10 +15,6 @@ use sanswire::mcp::Method;
 use crate::client::Client;
 use crate::pending::{Cork, Pending};
 use crate::shared::State;
-
-/// How long to wait before a server that only wants to be asked again is asked again; doubles with the rounds.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
-const ASK_AGAIN_MOST: Duration = Duration::from_secs(2);
 
 impl Client {
     /// Makes a request and waits for its end. Rounds of input are the caller's
@@ -94,7 +89,7 @@ impl Client {
             let Outcome::InputRequired(input) = outcome else { return Ok(outcome) };
             let Some(responder) = &self.shared().responder else { return Ok(Outcome::InputRequired(input)) };
             if input.requests().is_empty() {
-                Timer::after(pause_before_asking_again(&input)).await;
+                Timer::after(input.pause()).await;
             }
             let mut answers = InputAnswers::new();
             for asked in input.requests() {
@@ -244,9 +239,4 @@ async fn told(mut pending: Pending, mut on_progress: impl FnMut(&Progress)) -> O
         on_progress(&progress);
     }
     pending.await
-}
-
-/// How long to wait before a call that only wants to be made again is made again.
-fn pause_before_asking_again(input: &InputRequired) -> Duration {
-    ASK_AGAIN.saturating_mul(1 << input.round().min(16)).min(ASK_AGAIN_MOST)
 }

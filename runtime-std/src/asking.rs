@@ -1,7 +1,6 @@
 //! What a client is asked: calls that wait, and calls that do not.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::client::listing::{Listed, Step};
@@ -16,10 +15,6 @@ use crate::client::Client;
 use crate::lead::Waited;
 use crate::pending::{Cork, Pending};
 use crate::shared::{Locked, Shared};
-
-/// How long to wait before a server that only wants to be asked again is asked again; doubles with the rounds.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
-const ASK_AGAIN_MOST: Duration = Duration::from_secs(2);
 
 impl Client {
     /// Makes a request and waits for its end. Rounds of input are the caller's
@@ -94,9 +89,7 @@ impl Client {
         loop {
             let Outcome::InputRequired(input) = outcome else { return Ok(outcome) };
             let Some(responder) = &self.shared().responder else { return Ok(Outcome::InputRequired(input)) };
-            if input.requests().is_empty() {
-                std::thread::sleep(pause_before_asking_again(&input));
-            }
+            std::thread::sleep(input.pause());
             let answers = InputAnswers::collect(&input, |request| responder.respond(request));
             let next = self.request(
                 on_progress.as_mut().map(|progress| &mut **progress as &mut dyn FnMut(&Progress)),
@@ -272,11 +265,6 @@ impl Client {
             Waited::NotYet => Ok(Outcome::Cancelled),
         }
     }
-}
-
-/// How long to wait before a call that only wants to be made again is made again.
-pub(crate) fn pause_before_asking_again(input: &InputRequired) -> Duration {
-    ASK_AGAIN.saturating_mul(1 << input.round().min(16)).min(ASK_AGAIN_MOST)
 }
 
 /// A call of this thread's that is given up if the thread unwinds.

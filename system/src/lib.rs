@@ -18,6 +18,7 @@ mod stderr_log;
 
 pub mod clock;
 pub mod contain;
+pub mod host;
 pub mod http;
 pub mod launch;
 pub mod os;

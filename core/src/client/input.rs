@@ -3,12 +3,17 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::error::ApiError;
 use crate::exchange::Partition;
 use crate::jsonrpc::{Kind, RawJson};
 use crate::mcp::Method;
 use crate::mcp::types::input::{InputAnswer, InputRequest, KeyedInput, read_input_requests};
+
+/// How long to wait before a server that only wants to be asked again is asked again; doubles with the rounds.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+const ASK_AGAIN_MOST: Duration = Duration::from_secs(2);
 
 /// A call that waits for answers. The session keeps nothing of it: this value owns all that
 /// [`resume`](crate::client::Session::resume) needs, and dropping it gives the call up.
@@ -55,6 +60,17 @@ impl InputRequired {
     #[must_use]
     pub fn requests(&self) -> &[KeyedInput] {
         &self.requests
+    }
+
+    /// How long to wait before going on with the call: not at all, unless the server only wants to be asked again. Doubles
+    /// with the rounds, from 50 ms to 2 s.
+    #[must_use]
+    pub fn pause(&self) -> Duration {
+        if self.requests.is_empty() {
+            ASK_AGAIN.saturating_mul(1 << self.round().min(16)).min(ASK_AGAIN_MOST)
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// The method of the call.

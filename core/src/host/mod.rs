@@ -9,6 +9,7 @@
 //! - [`policy`]: what is to happen with a call, and what a person is shown of it ([`policy::preview`]).
 //! - [`link`]: whether a server can be called, and what is done about it if not.
 //! - [`results`]: what a model gets to see of a result, and the rest of it page by page.
+//! - [`desk`]: what a runtime keeps beside it: who waits for which call, and what each connection's keeper is to do.
 //! - [`executor`]: the calls of one turn of a model, which of them may run at once, and their ends in order.
 //! - [`Instructions`]: what servers say of themselves, kept from passing for anything else.
 //! - [`Mask`]: text of strangers made fit to be shown, and secrets kept out of it.
@@ -19,6 +20,7 @@ mod bounds;
 mod calls;
 pub mod catalog;
 mod config;
+pub mod desk;
 mod event;
 pub mod executor;
 mod fleet;

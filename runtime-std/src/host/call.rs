@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use sanswire::client::{InputAnswers, InputRequired, Outcome, Progress};
 use sanswire::error::ApiError;
+use sanswire::host::desk::{Asked, Step, Work};
 use sanswire::host::policy::{Answer, ApprovalRequest};
 use sanswire::host::{CallEnd, CallHandle, RequestKey};
 use sanswire::mcp::types::input::InputAnswer;
 
 use super::shared::Shared;
-use super::slot::{Asked, Running, Slot, Step, Work};
-use crate::asking::pause_before_asking_again;
 use crate::pending::Pending;
 
 /// A call under way. What it takes (questions, input, the request itself if it had to wait) is done by the thread that
@@ -75,41 +74,25 @@ impl PendingCall {
 
     /// Sends the request, if it may leave at once.
     pub(super) fn send(&mut self) {
-        let work = self.slot(|slot| slot.work.take().inspect(|_| slot.running = Running::Starting));
+        let work = self.host.lock().desk.work_of(self.call);
         if let Some(work) = work {
             self.make(work);
         }
     }
 
-    /// The call's place, which is there as long as this value.
-    fn slot<R>(&self, work: impl FnOnce(&mut Slot) -> R) -> R {
-        work(self.host.lock().calls.entry(self.call).or_default())
-    }
-
     fn next(&self) -> Step {
         let mut state = self.host.lock();
-        let slot = state.calls.entry(self.call).or_default();
-        slot.attended = true;
-        match slot.step() {
-            Step::End(end) => {
-                state.calls.remove(&self.call);
-                Step::End(end)
-            }
-            Step::Sleep => match state.unasked(self.call) {
-                Some(question) => Step::Ask(question),
-                None => {
-                    let slot = state.calls.entry(self.call).or_default();
-                    slot.waiter = Some(std::thread::current());
-                    Step::Sleep
-                }
-            },
-            step => step,
+        let step = state.desk.step(self.call);
+        if matches!(step, Step::Sleep) {
+            state.desk.sleep(self.call, std::thread::current());
         }
+        step
     }
 
     fn make(&mut self, work: Work) {
         let Work { client, what, options } = work;
-        let made = match (self.host.connection(client), what) {
+        let connection = self.host.lock().desk.connection(client);
+        let made = match (connection, what) {
             (None, _) => Err(ApiError::Closed),
             (Some(connection), Asked::Request(method, params)) => {
                 connection.start_with(method, params, &options, self.wants_progress)
@@ -120,7 +103,7 @@ impl PendingCall {
         };
         match made {
             Ok(pending) => {
-                if self.slot(|slot| slot.running.opened(pending.canceller())) {
+                if self.host.lock().desk.opened(self.call, pending.canceller()) {
                     self.sent = Some(pending);
                 }
             }
@@ -132,23 +115,23 @@ impl PendingCall {
         let outcome = sent.wait_with(&mut |progress| {
             let (key, progress) = (RequestKey::Call(self.call), progress.clone());
             self.host.act(|machine, now| machine.handle_progress(key, progress, now));
-            let reports = self.slot(|slot| slot.progress.as_mut().map(std::mem::take));
-            reports.unwrap_or_default().iter().for_each(&mut *on_progress);
+            let reports = self.host.lock().desk.take_progress(self.call);
+            reports.iter().for_each(&mut *on_progress);
         });
         self.tell(Ok(outcome));
     }
 
     fn tell(&self, outcome: Result<Outcome, ApiError>) {
         let mut state = self.host.lock();
-        state.calls.entry(self.call).or_default().running = Running::No;
         let now = self.host.clock.now();
-        state.machine.handle_outcome(RequestKey::Call(self.call), outcome, now);
+        state.desk.outcome(self.call, outcome, now);
         self.host.settle(state);
     }
 
     fn ask(&self, question: &ApprovalRequest) {
         let Some(approver) = self.host.lock().approver.clone() else { return };
         let answer = catch_unwind(AssertUnwindSafe(|| approver.ask(question)));
+        self.host.lock().desk.asked(self.call, question);
         if let Some(answer) = answer.unwrap_or(Some(Answer::Failed)) {
             self.host.act(|machine, now| machine.answer(question.handle, answer, now));
         }
@@ -157,10 +140,10 @@ impl PendingCall {
     /// Answers what the server wants to know, by the responder of its connection. Without one nothing is answered, and
     /// the server is told so.
     fn answer(&self, input: &InputRequired) {
-        if input.requests().is_empty() && !self.pause(pause_before_asking_again(input)) {
+        if !self.pause(input.pause()) {
             return;
         }
-        let server = self.slot(|slot| slot.server.clone());
+        let server = self.host.lock().desk.server_of(self.call);
         let launch = server.and_then(|server| self.host.launches.get(&server));
         let responder = launch.and_then(|launch| launch.options().responder.as_ref());
         let answers = InputAnswers::collect(input, |request| match responder {
@@ -174,10 +157,11 @@ impl PendingCall {
     fn pause(&self, pause: Duration) -> bool {
         let until = self.host.clock.later(pause);
         loop {
-            let over = self.slot(|slot| {
-                slot.waiter = Some(std::thread::current());
-                slot.end.is_some()
-            });
+            let over = {
+                let mut state = self.host.lock();
+                state.desk.sleep(self.call, std::thread::current());
+                state.desk.is_over(self.call)
+            };
             let left = until.saturating_since(self.host.clock.now());
             if over || left.is_zero() {
                 return !over;
@@ -192,7 +176,8 @@ impl Drop for PendingCall {
         if !self.over {
             // While it has its place still, so that a question goes to another call that waits for it.
             self.host.act(|machine, now| machine.cancel(self.call, now));
-            self.host.lock().calls.remove(&self.call);
+            let left = self.host.lock().desk.forget(self.call);
+            drop(left);
         }
     }
 }

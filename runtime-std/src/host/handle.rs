@@ -8,7 +8,7 @@ use std::time::Duration;
 use sanswire::Instant;
 use sanswire::client::Progress;
 use sanswire::host::policy::{Answer, ApprovalHandle, Grants};
-use sanswire::host::results::{PageFault, PageHandle};
+use sanswire::host::results::{PageFault, PageHandle, TextPage};
 use sanswire::host::{
     CallEnd, CallHandle, CallRefused, CallRequest, Host as Machine, HostConfig, ServerState,
 };
@@ -65,8 +65,8 @@ impl Host {
         let mut state = shared.lock();
         loop {
             let left = until.saturating_since(shared.clock.now());
-            if state.machine.is_started() || state.closing || left.is_zero() {
-                return state.machine.is_started();
+            if state.desk.machine.is_started() || state.closing || left.is_zero() {
+                return state.desk.machine.is_started();
             }
             state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -128,7 +128,7 @@ impl Host {
         let there = approver.is_some();
         let before = std::mem::replace(&mut state.approver, approver);
         let now = shared.clock.now();
-        state.machine.set_approver(there, now);
+        state.desk.machine.set_approver(there, now);
         shared.settle(state);
         // Embedder code, so not under the lock.
         drop(before);
@@ -175,25 +175,25 @@ impl Host {
     /// it in words that are masked; what stands in this may hold what the server or the system said.
     #[must_use]
     pub fn connect_error(&self, server: &str) -> Option<Arc<ConnectError>> {
-        self.shared().lock().not_opened.get(server).cloned()
+        self.shared().lock().ends.why_not(server)
     }
 
     /// The machine, to be read: what is offered ([`Machine::registry`]), what a model is told of it
     /// ([`Machine::tools_listing`], [`Machine::instructions`]), how it is set up. Every thread of the host waits for
     /// `read`, so it should be quick; it must not call this host.
     pub fn with<R>(&self, read: impl FnOnce(&Machine) -> R) -> R {
-        read(&self.shared().lock().machine)
+        read(&self.shared().lock().desk.machine)
     }
 
     /// What was allowed for the session, to be read or changed, as by [`with`](Self::with).
     pub fn with_grants<R>(&self, work: impl FnOnce(&mut Grants) -> R) -> R {
-        work(self.shared().lock().machine.grants_mut())
+        work(self.shared().lock().desk.machine.grants_mut())
     }
 
     /// The waist that calls pass, if [`HostBuilder::waist`] bound one: its records, which wait to be taken, its halts. As by
     /// [`with`](Self::with).
     pub fn with_waist<R>(&self, work: impl FnOnce(&mut Waist) -> R) -> Option<R> {
-        self.shared().lock().machine.waist_mut().map(work)
+        self.shared().lock().desk.machine.waist_mut().map(work)
     }
 
     /// A page of the rest of a result.
@@ -206,18 +206,14 @@ impl Host {
         handle: PageHandle,
         offset: Option<usize>,
     ) -> Result<TextPage, PageFault> {
-        self.shared().act(|machine, now| {
-            let page = machine.page(owner, handle, offset, now)?;
-            let (offset, next, total) = (page.offset, page.next, page.total);
-            Ok(TextPage { text: page.text.into(), offset, next, total })
-        })
+        self.shared().act(|machine, now| Ok(machine.page(owner, handle, offset, now)?.into()))
     }
 
     /// The connection to a server, if it can be called: for resources, prompts, completion. What goes over it passes no
     /// policy, and its notifications are the host's.
     #[must_use]
     pub fn client(&self, server: &str) -> Option<Client> {
-        self.shared().current(server)
+        self.shared().lock().desk.current(server)
     }
 
     /// The present, on the clock that the host's instants are of
@@ -258,18 +254,4 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// A page of the rest of a result, as [`sanswire::host::results::Page`]. Offsets are bytes of the whole text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TextPage {
-    /// The text.
-    pub text: String,
-    /// Where it begins.
-    pub offset: usize,
-    /// Where the next page begins; none behind the last one.
-    pub next: Option<usize>,
-    /// The bytes of the whole text.
-    pub total: usize,
 }

@@ -5,12 +5,13 @@ use std::sync::{Arc, PoisonError};
 use std::thread::Builder;
 
 use sanswire::Instant;
-use sanswire::client::{Event, Start, Verdict};
+use sanswire::client::{Event, Verdict};
+use sanswire::host::desk::{self, Job, Todo};
 use sanswire::host::link::loses_session;
 use sanswire::host::{ClientHandle, RequestKey};
 use sanswire_system::{ConnectError, Exit};
 
-use super::link::{Job, Todo};
+use super::launch;
 use super::shared::Shared;
 use super::timer::STACK;
 use crate::client::Client;
@@ -18,18 +19,7 @@ use crate::closer::Closer;
 use crate::pending::Pending;
 use crate::shared::Keeper;
 
-/// The most connections of one server that are being shut while another is opened: one whose processes are slow to end
-/// must not fill the system with them.
-const MAX_LEAVING: usize = 4;
-
-/// A connection that is to be opened.
-pub(super) struct Attempt {
-    pub(super) client: ClientHandle,
-    pub(super) server: Arc<str>,
-    pub(super) start: Start,
-    pub(super) until: Instant,
-    pub(super) closer: Closer,
-}
+type Attempt = desk::Attempt<Closer>;
 
 pub(super) fn spawn(host: &Arc<Shared>, attempt: Attempt) -> std::io::Result<()> {
     let host = Arc::clone(host);
@@ -40,7 +30,7 @@ pub(super) fn spawn(host: &Arc<Shared>, attempt: Attempt) -> std::io::Result<()>
 fn keep(host: &Arc<Shared>, attempt: Attempt) {
     let client = attempt.client;
     let mut leaving = Leaving { host, client, exit: None };
-    if !host.arrive(client) {
+    if !host.lock().desk.arrive(client, std::thread::current()) {
         return;
     }
     if !host.wait_for_room(client, attempt.until) {
@@ -49,12 +39,16 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
     }
     let Some(launch) = host.launches.get(&attempt.server) else { return };
     let Attempt { start, until, closer, server, .. } = attempt;
-    match launch.open(start, (host.clock.now(), until), host.shutdown_total, &closer) {
+    let mut options = launch.options_for(start, (host.clock.now(), until), host.shutdown_total);
+    options.closer = Some(closer.clone());
+    match launch::open(launch.way(), options) {
         Ok(connection) => {
-            host.lock().not_opened.remove(&server);
+            host.lock().ends.opened(&server);
             Keeping { host, client, connection: &connection, told: None, open: Vec::new() }.run();
-            host.detach(client);
-            if host.with_link(client, |link| link.failed).unwrap_or(false) {
+            // Calls cannot be made any more.
+            let detached = host.lock().desk.detach(client);
+            drop(detached);
+            if host.lock().desk.has_failed(client) {
                 closer.begin_kill();
             }
             leaving.exit = Some(connection.close());
@@ -64,7 +58,7 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
             if let ConnectError::Closed { exit: Some(exit), .. } = &error {
                 leaving.exit = Some(Exit::clone(exit));
             }
-            host.lock().not_opened.insert(server, Arc::new(error));
+            host.lock().ends.not_opened(server, error);
             host.act(|machine, now| machine.handle_not_opened(client, &why, now));
         }
     }
@@ -86,14 +80,15 @@ impl Keeping<'_> {
     fn run(mut self) {
         let shared = self.connection.shared();
         shared.lock().keeper = Some(Keeper { thread: std::thread::current(), open: Vec::new() });
-        self.host.attach(self.client, self.connection);
+        self.host.lock().desk.attach(self.client, self.connection.clone());
         self.tell_verdict();
         self.tell(Event::Ready(Box::new(self.connection.peer().clone())));
         loop {
             if self.tell_news() {
                 return;
             }
-            match self.host.todo(self.client) {
+            let todo = self.host.lock().desk.todo(self.client);
+            match todo {
                 Todo::Request(job) => self.make(job),
                 Todo::Drop(key) => self.open.retain(|(open, _)| *open != key),
                 Todo::Leave => return,
@@ -201,22 +196,11 @@ impl Drop for Leaving<'_> {
 }
 
 impl Shared {
-    /// A keeper begins. False: its connection is not wanted any more.
-    fn arrive(&self, client: ClientHandle) -> bool {
-        self.with_link(client, |link| {
-            link.keeper = Some(std::thread::current());
-            !link.shut
-        })
-        .unwrap_or(false)
-    }
-
     /// Waits until few enough connections of its server are being shut. False: not in time.
     fn wait_for_room(&self, client: ClientHandle, until: Instant) -> bool {
         let mut state = self.lock();
         loop {
-            let Some(link) = state.links.get(&client).filter(|link| !link.shut) else { return true };
-            let leaving = |other: &&super::link::Link| other.shut && other.server == link.server;
-            if state.links.values().filter(leaving).count() < MAX_LEAVING {
+            if state.desk.has_room(client) {
                 return true;
             }
             let left = until.saturating_since(self.clock.now());
@@ -227,38 +211,11 @@ impl Shared {
         }
     }
 
-    /// Calls can be made from here on.
-    fn attach(&self, client: ClientHandle, connection: &Client) {
-        self.with_link(client, |link| link.client = Some(connection.clone()));
-    }
-
-    /// Calls cannot be made any more.
-    fn detach(&self, client: ClientHandle) {
-        // Dropped without the lock.
-        let _ = self.with_link(client, |link| link.client.take());
-    }
-
-    fn todo(&self, client: ClientHandle) -> Todo {
-        self.with_link(client, super::link::Link::next).unwrap_or(Todo::Leave)
-    }
-
-    fn with_link<R>(
-        &self,
-        client: ClientHandle,
-        work: impl FnOnce(&mut super::link::Link) -> R,
-    ) -> Option<R> {
-        self.lock().links.get_mut(&client).map(work)
-    }
-
     fn leave(&self, client: ClientHandle, exit: Option<Exit>) {
         let mut state = self.lock();
-        let Some(link) = state.links.remove(&client) else { return };
+        let Some(link) = state.desk.leave(client) else { return };
         if let Some(exit) = exit {
-            let session = client.session();
-            let last = state.exits.get(&link.server).is_none_or(|(before, _)| *before < session);
-            if last {
-                state.exits.insert(Arc::clone(&link.server), (session, exit));
-            }
+            state.ends.exited(client, link.server(), exit);
         }
         self.changed.notify_all();
         drop(state);

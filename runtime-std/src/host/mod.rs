@@ -41,22 +41,21 @@ mod builder;
 mod call;
 mod close;
 mod handle;
-mod health;
 mod keeper;
 mod launch;
-mod link;
 mod observing;
 mod shared;
-mod slot;
 mod surface;
 mod timer;
 
-pub use builder::{HostBuilder, HostError};
+pub use builder::HostBuilder;
 pub use call::PendingCall;
-pub use handle::{Host, TextPage};
+pub use handle::Host;
 pub use launch::Launch;
 pub use sanswire::host::policy::{Answer, ApprovalHandle, ApprovalRequest};
+pub use sanswire::host::results::TextPage;
 pub use sanswire::host::{
     CallEnd, CallHandle, CallOutcome, CallRefused, CallRequest, Event, HostConfig, Target,
 };
+pub use sanswire_system::host::HostError;
 pub use surface::{Approver, HostObserver};

@@ -1,57 +1,25 @@
-//! What waits for an observer, and the thread that tells it.
+//! The thread that tells an observer what a host tells.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
-use std::thread::ThreadId;
 use std::time::Duration;
 
-use sanswire::host::Event;
+use sanswire::host::desk::Observed;
 
-use super::shared::Shared;
+use super::shared::{Shared, State};
 use super::surface::HostObserver;
-
-const MAX_EVENTS: usize = 1024;
 
 /// How long the end of a host waits for the last events to be told.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Events that wait, the oldest first.
-#[derive(Default)]
-pub(super) struct Observed {
-    events: VecDeque<Event>,
-    lost: u64,
-    /// One is being told.
-    telling: bool,
-    /// Who tells.
-    thread: Option<ThreadId>,
-}
-
-impl Observed {
-    pub(super) fn push(&mut self, event: Event) {
-        self.events.push_back(event);
-        if self.events.len() > MAX_EVENTS {
-            self.events.pop_front();
-            self.lost += 1;
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.events.is_empty() && !self.telling || self.thread == Some(std::thread::current().id())
-    }
-}
-
 /// Tells all events, until the host is closed and the last one was told.
 pub(super) fn run(host: &Arc<Shared>, observer: &Arc<dyn HostObserver>) {
     let mut state = host.lock();
+    state.observing = Some(std::thread::current().id());
     loop {
         let over = state.closed.is_some();
-        let Some(observed) = &mut state.observed else { return };
-        observed.thread = Some(std::thread::current().id());
-        let lost = std::mem::take(&mut observed.lost);
-        let event = observed.events.pop_front();
-        observed.telling = event.is_some();
-        let Some(event) = event else {
+        let Some(observed) = &mut state.desk.observed else { return };
+        let Some((lost, event)) = observed.take_next() else {
             host.observe.notify_all();
             if over {
                 return;
@@ -70,6 +38,14 @@ pub(super) fn run(host: &Arc<Shared>, observer: &Arc<dyn HostObserver>) {
     }
 }
 
+impl State {
+    /// Whether all was told, or it is the observer who asks.
+    fn is_told(&self) -> bool {
+        self.desk.observed.as_ref().is_none_or(Observed::is_done)
+            || self.observing == Some(std::thread::current().id())
+    }
+}
+
 impl Shared {
     /// Waits for the last events to be told, not for long, and not if it is the observer who closes.
     pub(super) fn finish_observing(&self) {
@@ -78,7 +54,7 @@ impl Shared {
         self.observe.notify_all();
         loop {
             let left = until.saturating_since(self.clock.now());
-            if left.is_zero() || state.observed.as_ref().is_none_or(Observed::is_done) {
+            if left.is_zero() || state.is_told() {
                 return;
             }
             state = self.observe.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

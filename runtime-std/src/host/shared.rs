@@ -3,26 +3,34 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
+use std::thread::{Thread, ThreadId};
 use std::time::Duration;
 
 use sanswire::Instant;
-use sanswire::host::link::SessionNumber;
-use sanswire::host::policy::ApprovalRequest;
-use sanswire::host::{
-    CallHandle, CallRefused, CallRequest, ClientHandle, Effect, Event, Host as Machine, RequestKey,
-};
+use sanswire::client::RequestOptions;
+use sanswire::host::desk::{self, Deed, Desk, health_of};
+use sanswire::host::{CallHandle, CallRefused, CallRequest, ClientHandle, Host as Machine};
+use sanswire::mcp::Method;
+use sanswire_system::Exit;
 use sanswire_system::clock::Clock;
-use sanswire_system::{ConnectError, Exit};
+use sanswire_system::host::Ends;
 
-use super::keeper::{self, Attempt};
+use super::keeper;
 use super::launch::Launch;
-use super::link::{Job, Link};
-use super::observing::Observed;
-use super::slot::{Asked, Slot, Work};
 use super::surface::Approver;
+use crate::client::Client;
 use crate::closer::Closer;
 use crate::pending::Canceller;
+
+/// Hosts whose waiting is done by threads.
+pub(super) enum Threads {}
+
+impl desk::Kinds for Threads {
+    type Waiter = Thread;
+    type Client = Client;
+    type Canceller = Canceller;
+    type Closer = Closer;
+}
 
 /// One host, as all of its threads see it.
 pub(super) struct Shared {
@@ -39,15 +47,11 @@ pub(super) struct Shared {
 }
 
 pub(super) struct State {
-    pub(super) machine: Machine,
-    pub(super) calls: BTreeMap<CallHandle, Slot>,
-    pub(super) links: BTreeMap<ClientHandle, Link>,
+    pub(super) desk: Desk<Threads>,
     pub(super) approver: Option<Arc<dyn Approver>>,
-    pub(super) observed: Option<Observed>,
-    /// Of the last connection of each server that is gone.
-    pub(super) exits: BTreeMap<Arc<str>, (SessionNumber, Exit)>,
-    /// Why the last attempt at each server came to nothing.
-    pub(super) not_opened: BTreeMap<Arc<str>, Arc<ConnectError>>,
+    /// The thread that tells what is observed.
+    pub(super) observing: Option<ThreadId>,
+    pub(super) ends: Ends,
     /// How long the timer sleeps. `None`: until it is woken.
     pub(super) timer_until: Option<Instant>,
     pub(super) closing: bool,
@@ -56,31 +60,18 @@ pub(super) struct State {
 
 pub(super) type Locked<'a> = MutexGuard<'a, State>;
 
-/// What is to be done without the lock.
-enum Deed {
-    Open(Attempt),
-    Shut(Closer),
-    Kill(Closer),
-    Cancel(Canceller),
-    Wake(Thread),
-}
-
 impl Shared {
     pub(super) fn new(
-        machine: Machine,
+        desk: Desk<Threads>,
         clock: Clock,
         launches: BTreeMap<Arc<str>, Launch>,
         shutdown_total: Duration,
-        observed: Option<Observed>,
     ) -> Arc<Self> {
         let state = State {
-            machine,
-            calls: BTreeMap::new(),
-            links: BTreeMap::new(),
+            desk,
             approver: None,
-            observed,
-            exits: BTreeMap::new(),
-            not_opened: BTreeMap::new(),
+            observing: None,
+            ends: Ends::default(),
             timer_until: None,
             closing: false,
             closed: None,
@@ -105,7 +96,7 @@ impl Shared {
     pub(super) fn act<R>(self: &Arc<Self>, call: impl FnOnce(&mut Machine, Instant) -> R) -> R {
         let mut state = self.lock();
         let now = self.clock.now();
-        let result = call(&mut state.machine, now);
+        let result = call(&mut state.desk.machine, now);
         self.settle(state);
         result
     }
@@ -118,9 +109,7 @@ impl Shared {
     ) -> Result<CallHandle, CallRefused> {
         let mut state = self.lock();
         let now = self.clock.now();
-        let call = state.machine.call(request, now)?;
-        let progress = wants_progress.then(Default::default);
-        state.calls.insert(call, Slot { progress, ..Slot::default() });
+        let call = state.desk.call(request, wants_progress, now)?;
         self.settle(state);
         Ok(call)
     }
@@ -129,8 +118,15 @@ impl Shared {
     pub(super) fn settle<'a>(self: &'a Arc<Self>, mut state: Locked<'a>) {
         let mut deeds = Vec::new();
         loop {
-            self.drain(&mut state, &mut deeds);
-            let next = state.machine.poll_timeout();
+            let settled = state.desk.settle();
+            deeds.extend(settled.deeds);
+            if settled.changed {
+                self.changed.notify_all();
+            }
+            if settled.observed {
+                self.observe.notify_all();
+            }
+            let next = state.desk.machine.poll_timeout();
             if next.is_some() && (state.timer_until.is_none() || next < state.timer_until) {
                 state.timer_until = next;
                 self.timer.notify_one();
@@ -145,15 +141,16 @@ impl Shared {
             }
             let Some((client, error)) = failed else { return };
             state = self.lock();
-            state.links.remove(&client);
+            let left = state.desk.leave(client);
             let error = format!("the system could not provide a thread ({error}); close some connections");
             let now = self.clock.now();
-            state.machine.handle_not_opened(client, &error, now);
+            state.desk.machine.handle_not_opened(client, &error, now);
+            drop(left);
         }
     }
 
     /// They may be done in any order: what is shut before it is opened never opens.
-    fn perform(self: &Arc<Self>, deed: Deed) -> Result<(), (ClientHandle, std::io::Error)> {
+    fn perform(self: &Arc<Self>, deed: Deed<Threads>) -> Result<(), (ClientHandle, std::io::Error)> {
         match deed {
             Deed::Open(attempt) => {
                 let client = attempt.client;
@@ -167,140 +164,24 @@ impl Shared {
         Ok(())
     }
 
-    fn drain(&self, state: &mut State, deeds: &mut Vec<Deed>) {
-        loop {
-            if let Some(effect) = state.machine.poll_effect() {
-                if matches!(effect, Effect::Shut { .. }) {
-                    self.changed.notify_all();
-                }
-                state.take_effect(effect, deeds);
-            } else if let Some(event) = state.machine.poll_event() {
-                if matches!(event, Event::Started) {
-                    self.changed.notify_all();
-                }
-                if state.observe(&event) {
-                    self.observe.notify_all();
-                }
-                state.take_event(event, deeds);
-            } else {
-                return;
-            }
-        }
-    }
-}
-
-impl State {
-    /// A question about this call that another one's thread should ask, which is not there.
-    pub(super) fn unasked(&mut self, call: CallHandle) -> Option<Box<ApprovalRequest>> {
-        let machine = &self.machine;
-        self.calls.values_mut().filter(|slot| !slot.attended).find_map(|slot| {
-            slot.question.take_if(|question| machine.asked_about(question.handle).contains(&call))
-        })
-    }
-
-    fn take_effect(&mut self, effect: Effect, deeds: &mut Vec<Deed>) {
-        match effect {
-            Effect::Open { client, server, start, until } => {
-                let closer = Closer::new();
-                self.links.insert(client, Link::new(Arc::clone(&server), closer.clone()));
-                deeds.push(Deed::Open(Attempt { client, server, start, until, closer }));
-            }
-            Effect::Shut { client, failed, .. } => {
-                let Some(link) = self.links.get_mut(&client) else { return };
-                (link.shut, link.failed) = (true, failed);
-                let closer = link.closer.clone();
-                deeds.push(if failed { Deed::Kill(closer) } else { Deed::Shut(closer) });
-                deeds.extend(link.keeper.clone().map(Deed::Wake));
-            }
-            // One that is nobody's call is the host's own: whether a server still answers.
-            Effect::Request { key: RequestKey::Call(call), client, method, params, options }
-                if self.calls.contains_key(&call) =>
-            {
-                self.work(call, Work { client, what: Asked::Request(method, params), options }, deeds);
-            }
-            Effect::Resume { key: RequestKey::Call(call), client, from, answers, options } => {
-                self.work(call, Work { client, what: Asked::Resume(from, answers), options }, deeds);
-            }
-            Effect::Request { key, client, method, params, options } => {
-                let Some(link) = self.links.get_mut(&client) else { return };
-                link.request(Job { key, method, params, options });
-                deeds.extend(link.keeper.clone().map(Deed::Wake));
-            }
-            Effect::Cancel { key: RequestKey::Call(call), .. } if self.calls.contains_key(&call) => {
-                let Some(slot) = self.calls.get_mut(&call) else { return };
-                slot.work = None;
-                deeds.extend(slot.running.cancel().map(Deed::Cancel));
-            }
-            Effect::Cancel { key, client } => {
-                let Some(link) = self.links.get_mut(&client) else { return };
-                link.cancel(key);
-                deeds.extend(link.keeper.clone().map(Deed::Wake));
-            }
-            _ => {}
-        }
-    }
-
-    fn work(&mut self, call: CallHandle, work: Work, deeds: &mut Vec<Deed>) {
-        let Some(slot) = self.calls.get_mut(&call) else { return };
-        slot.server = self.links.get(&work.client).map(|link| Arc::clone(&link.server));
-        slot.work = Some(work);
-        deeds.extend(slot.waiter.take().map(Deed::Wake));
-    }
-
-    /// Puts a question to the thread of a call that it is about: the first that has one.
-    fn ask(&mut self, request: Box<ApprovalRequest>, deeds: &mut Vec<Deed>) {
-        let calls = self.machine.asked_about(request.handle);
-        let attended = |call: &&CallHandle| self.calls.get(*call).is_some_and(|slot| slot.attended);
-        let Some(call) = calls.iter().find(attended).or_else(|| calls.first()) else { return };
-        let Some(slot) = self.calls.get_mut(call) else { return };
-        slot.question = Some(request);
-        deeds.extend(slot.waiter.take().map(Deed::Wake));
-    }
-
-    fn take_event(&mut self, event: Event, deeds: &mut Vec<Deed>) {
-        let slot = match event {
-            Event::Approval(request) => return self.ask(request, deeds),
-            Event::ApprovalEnded(question) => {
-                return self.calls.values_mut().for_each(|slot| slot.withdraw(question));
-            }
-            Event::Progress { call, progress } => {
-                let Some(slot) = self.calls.get_mut(&call) else { return };
-                slot.report(progress);
-                slot
-            }
-            Event::InputRequired { call, input } => {
-                let Some(slot) = self.calls.get_mut(&call) else { return };
-                slot.input = Some(input);
-                slot
-            }
-            Event::Finished { call, end } => {
-                let Some(slot) = self.calls.get_mut(&call) else { return };
-                slot.end = Some(end);
-                // Whatever ended it, nobody waits for its request any more.
-                slot.work = None;
-                deeds.extend(slot.running.cancel().map(Deed::Cancel));
-                deeds.extend(slot.waiter.take().map(Deed::Wake));
-                // Others that are the same may wait for the answer as well.
-                if let Some(question) = slot.question.take() {
-                    self.ask(question, deeds);
-                }
-                return;
-            }
-            _ => return,
+    pub(super) fn health(&self, limit: Duration) -> Vec<(Arc<str>, Result<(), String>)> {
+        let (connected, mask) = {
+            let state = self.lock();
+            (state.desk.connected(), state.desk.machine.config().mask.clone())
         };
-        deeds.extend(slot.waiter.take().map(Deed::Wake));
-    }
-
-    /// For whoever observes. Whether somebody does.
-    fn observe(&mut self, event: &Event) -> bool {
-        let of_one_call =
-            matches!(event, Event::Progress { .. } | Event::InputRequired { .. } | Event::Finished { .. });
-        match &mut self.observed {
-            Some(observed) if !of_one_call => {
-                observed.push(event.clone());
-                true
-            }
-            _ => false,
-        }
+        let mut options = RequestOptions::default();
+        (options.idle, options.absolute) = (Some(limit), Some(limit));
+        let ask = |client: Client| client.start(Method::ToolsList, None, &options);
+        // All are asked before one is waited for; each has its own limit.
+        let asked: Vec<_> = connected.into_iter().map(|(name, client)| (name, client.map(ask))).collect();
+        let answers = asked.into_iter().map(|(name, asked)| {
+            let answer = match asked {
+                None => Err("the connection is lost".into()),
+                Some(Err(error)) => Err(error.to_string()),
+                Some(Ok(pending)) => health_of(&pending.wait(), &mask),
+            };
+            (name, answer)
+        });
+        answers.collect()
     }
 }

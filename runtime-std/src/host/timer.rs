@@ -12,9 +12,9 @@ pub(super) fn run(host: &Arc<Shared>) {
     let mut state = host.lock();
     while !state.closing {
         let now = host.clock.now();
-        let next = state.machine.poll_timeout();
+        let next = state.desk.machine.poll_timeout();
         if next.is_some_and(|at| at <= now) {
-            state.machine.handle_timeout(now);
+            state.desk.machine.handle_timeout(now);
             host.settle(state);
             state = host.lock();
             continue;

@@ -17,7 +17,7 @@ use crate::time::Instant;
 
 pub use cap::{Capped, MAX_RESULT_CEILING, Marker, ResultCap};
 pub use flatten::{EMPTY_ERROR, NO_CONTENT, flatten};
-pub use pages::{Page, PageCounts, PageFault, PageHandle, PageLimits, Pages};
+pub use pages::{Page, PageCounts, PageFault, PageHandle, PageLimits, Pages, TextPage};
 
 /// The kind of the error that a result with `isError` is: the tool ran and failed, the connection did not.
 pub const TOOL_ERROR_KIND: &str = "mcp_tool_error";

@@ -86,6 +86,26 @@ impl Page<'_> {
     }
 }
 
+/// A page that borrows nothing, as [`Page`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextPage {
+    /// The text.
+    pub text: String,
+    /// Where it begins.
+    pub offset: usize,
+    /// Where the next page begins; none behind the last one.
+    pub next: Option<usize>,
+    /// The bytes of the whole text.
+    pub total: usize,
+}
+
+impl From<Page<'_>> for TextPage {
+    fn from(page: Page<'_>) -> Self {
+        Self { text: page.text.into(), offset: page.offset, next: page.next, total: page.total }
+    }
+}
+
 /// Why there is no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
