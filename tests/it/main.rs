@@ -12,6 +12,7 @@ mod era_remembered;
 mod exchanges;
 mod framing;
 mod golden;
+mod guide;
 mod handshake;
 mod host_approvals;
 mod host_calls;

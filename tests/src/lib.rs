@@ -18,6 +18,7 @@ pub mod client_link;
 pub mod exchange_link;
 pub mod fixture;
 pub mod fleet;
+pub mod guide;
 pub mod host_chaos;
 pub mod http_cases;
 pub mod http_link;

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod exit_codes;
 mod fixture;
+mod guide;
 mod home;
 mod http;
 mod http_demo;
