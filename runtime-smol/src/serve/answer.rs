@@ -81,6 +81,8 @@ impl Future for Answering {
         };
         this.leave(At::End(None));
         let stopped = this.end(&call, reply.as_ref());
+        // Who kept the call is told that it is over, and nothing of the embedder's is dropped with the request later.
+        call.asked().cancel.set();
         // What a panic says std's hook has written to the log.
         Poll::Ready((call, stopped.or(reply).unwrap_or_else(broken_down)))
     }

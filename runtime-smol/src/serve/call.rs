@@ -95,14 +95,14 @@ impl Call {
         &self.inner.asked.context
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether nobody waits for the answer any more; so it is once it was given.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.asked.cancel.is_set()
     }
 
-    /// Ends when nobody waits for the answer any more. A handler that is not interested runs on, and what it comes to goes
-    /// nowhere.
+    /// Ends when nobody waits for the answer any more, and once it was given, for tasks that go on after their handler. A
+    /// handler that is not interested runs on, and what it comes to goes nowhere.
     pub async fn cancelled(&self) {
         poll_fn(|cx| self.inner.asked.cancel.poll(cx)).await;
     }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::serve::builder::{offer_prompt, offer_resource, offer_template, offer_tool};
 use crate::serve::call::Call;
 use crate::serve::router::{Offer, Router};
-use crate::serve::server::Server;
+use crate::serve::server::{Changed, Server};
 
 /// Changes of a server that a [`Builder`](crate::Builder) made. What is added takes the place of what has the same name
 /// or address. Clients that want to know are told once it has settled; calls under way go on.
@@ -123,8 +123,9 @@ impl Server {
         let turn = self.inner().turn();
         // Whoever sees it listed can call it.
         let before = router.change(|handlers| handlers.put(&offer));
-        self.update_in(&turn, offer.kind(), |catalog| offer.list(catalog));
+        let changed = self.update_in(&turn, offer.kind(), |catalog| offer.list(catalog));
         drop(turn);
+        changed.tell();
         drop(before);
         Ok(())
     }
@@ -132,11 +133,12 @@ impl Server {
     fn remove(&self, kind: ListKind, key: &str) -> bool {
         let turn = self.inner().turn();
         let mut removed = false;
-        if self.inner().catalog().find(kind, key).is_some() {
-            self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key));
-        }
+        let listed = self.inner().catalog().find(kind, key).is_some();
+        let changed =
+            listed.then(|| self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key)));
         let before = self.closures().map(|router| router.change(|handlers| handlers.remove(kind, key)));
         drop(turn);
+        changed.into_iter().for_each(Changed::tell);
         drop(before);
         removed
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sanswire::error::ConfigError;
 use sanswire::server::Reply;
-use sanswire::server::kit::{Desk, Request};
+use sanswire::server::kit::{Desk, Over, Request};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::clock::Clock;
 use sanswire_system::serve::Cancel;
@@ -125,20 +125,20 @@ impl Connection {
         let now = hub.clock.now();
         let mut guard = hub.desk();
         let Some(desk) = &mut *guard else { return Vec::new() };
-        let mut answered = Vec::new();
+        let mut over = Over::default();
         for _ in 0..MAX_READS {
             match self.ends.read(&mut desk.machine, &self.bells, &mut self.taps, now) {
-                Step::More => answered.extend(desk.take_in(now)),
+                Step::More => over.append(desk.take_in(now)),
                 Step::Enough => break,
             }
         }
         if desk.machine.poll_timeout().is_some_and(|at| at <= now) {
             desk.machine.handle_timeout(now);
         }
-        answered.extend(desk.take_in(now));
+        over.append(desk.take_in(now));
         let requests = self.staff(desk);
         drop(guard);
-        tell(answered);
+        tell(over);
         requests
     }
 
@@ -181,9 +181,9 @@ impl Connection {
             drop(guard);
             return self.linger(now);
         };
-        let mut answered = Vec::new();
+        let mut over = Over::default();
         loop {
-            answered.extend(desk.take_in(now));
+            over.append(desk.take_in(now));
             let before = desk.machine.queued_out_bytes();
             if self.ends.flush(&mut desk.machine, &self.bells, &mut self.taps, now).is_err() {
                 self.ends.stop_writing(&mut desk.machine, now);
@@ -191,7 +191,7 @@ impl Connection {
                 break;
             }
         }
-        answered.extend(desk.take_in(now));
+        over.append(desk.take_in(now));
         let mut more = false;
         let closed = desk.is_closed();
         let wants = !closed && desk.may_run(self.most);
@@ -210,7 +210,7 @@ impl Connection {
         if !wants {
             self.share.pass();
         }
-        tell(answered);
+        tell(over);
         if closed {
             self.wire = self.ends.take_wire();
             hub.close();

@@ -7,8 +7,8 @@ use std::task::Waker;
 use sanswire::Instant;
 use sanswire::error::ApiError;
 use sanswire::mcp::types::input::InputRequest;
-use sanswire::server::kit::Desk;
-use sanswire::server::{Notice, PeerOutcome, RequestHandle};
+use sanswire::server::kit::{Desk, Over};
+use sanswire::server::{Notice, RequestHandle};
 use sanswire_system::clock::Clock;
 use sanswire_system::serve::Cancel;
 
@@ -83,11 +83,21 @@ impl Hub {
         drop(desk);
     }
 
-    /// Changes something from outside of the connection's task, which then looks what comes of it.
+    /// Changes something from outside of the connection's task, which then looks what comes of it. Nothing else is locked.
     pub(super) fn change(&self, change: impl FnOnce(&mut Desk<Cancel, Answer>, Instant)) {
+        self.put(change);
+        self.news();
+    }
+
+    /// As [`change`](Self::change), for a task that is told later of the [`news`](Self::news).
+    pub(super) fn put(&self, change: impl FnOnce(&mut Desk<Cancel, Answer>, Instant)) {
         if let Some(desk) = &mut *self.desk() {
             change(desk, self.clock.now());
         }
+    }
+
+    /// Something was put here. Whom this wakes may be anybody's code, so nothing is locked.
+    pub(super) fn news(&self) {
         self.signals.fire(NEWS);
     }
 
@@ -119,9 +129,7 @@ impl Hub {
     }
 }
 
-/// Hands out what became of questions, when nothing is locked any more.
-pub(super) fn tell(answered: Vec<(Answer, PeerOutcome)>) {
-    for (answer, outcome) in answered {
-        answer.tell(outcome);
-    }
+/// Tells what is over, when nothing is locked any more.
+pub(super) fn tell(over: Over<Cancel, Answer>) {
+    over.tell(Answer::tell);
 }

@@ -14,6 +14,7 @@ use sanswire_system::serve::{Asks, Governor, ServerOptions, Terms};
 
 use crate::serve::application::Application;
 use crate::serve::builder::Builder;
+use crate::serve::hub::Hub;
 use crate::serve::router::Router;
 use crate::serve::serving::Serving;
 use crate::threads;
@@ -45,6 +46,16 @@ pub(super) enum Answerer {
 
 /// The right to change what is offered.
 pub(super) type Turn<'a> = MutexGuard<'a, ()>;
+
+/// Connections whose tasks have to be told of a change, once the turn is over.
+#[must_use = "nobody was woken yet"]
+pub(super) struct Changed(Vec<Arc<Hub>>);
+
+impl Changed {
+    pub(super) fn tell(self) {
+        self.0.iter().for_each(|hub| hub.news());
+    }
+}
 
 /// Why a server could not serve.
 #[derive(Debug)]
@@ -186,22 +197,31 @@ impl Server {
     /// has changed.
     pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
         let turn = self.inner.turn();
-        self.update_in(&turn, kind, change);
+        let changed = self.update_in(&turn, kind, change);
+        drop(turn);
+        changed.tell();
     }
 
     /// As [`update`](Self::update), as a part of what is done in one turn.
-    pub(super) fn update_in(&self, _: &Turn<'_>, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+    pub(super) fn update_in(
+        &self,
+        _: &Turn<'_>,
+        kind: ListKind,
+        change: impl FnOnce(&mut Catalog),
+    ) -> Changed {
         // A connection that is accepted meanwhile gets what was listed before: nothing that serves waits for `change`.
         let mut catalog = self.inner.catalog();
         change(Arc::make_mut(&mut catalog));
         *self.inner.listed() = catalog;
-        for hub in self.inner.serving.hubs() {
-            hub.change(|desk, now| {
+        let hubs = self.inner.serving.hubs();
+        for hub in &hubs {
+            hub.put(|desk, now| {
                 // Looked at under the lock: of two changes at once, none puts back what was there before the other.
                 desk.machine.set_catalog(self.inner.catalog());
                 desk.machine.list_changed(kind, now);
             });
         }
+        Changed(hubs)
     }
 
     /// Tells the clients that watch it that a resource changed.

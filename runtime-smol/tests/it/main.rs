@@ -17,6 +17,7 @@ mod server;
 mod serving;
 mod stdio;
 mod steps;
+mod wakers;
 mod watching;
 
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),
+                wakers::trials(),
                 watching::trials(),
             ];
             libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -19,6 +19,8 @@ pub struct Cancel {
 #[derive(Debug, Default)]
 struct State {
     cancelled: bool,
+    /// Threads that wait.
+    sleepers: usize,
     wakers: Vec<Waker>,
 }
 
@@ -34,8 +36,12 @@ impl Cancel {
         let mut state = self.lock();
         state.cancelled = true;
         let wakers = std::mem::take(&mut state.wakers);
+        // To tell nobody is a system call too.
+        let sleepers = state.sleepers;
         drop(state);
-        self.changed.notify_all();
+        if sleepers > 0 {
+            self.changed.notify_all();
+        }
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -47,8 +53,12 @@ impl Cancel {
 
     /// Blocks until nobody does, for so long at most. Whether it came to that.
     pub fn wait(&self, patience: Duration) -> bool {
-        let waited = self.changed.wait_timeout_while(self.lock(), patience, |state| !state.cancelled);
-        waited.unwrap_or_else(PoisonError::into_inner).0.cancelled
+        let mut state = self.lock();
+        state.sleepers += 1;
+        let waited = self.changed.wait_timeout_while(state, patience, |state| !state.cancelled);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.sleepers -= 1;
+        state.cancelled
     }
 
     /// Ready once nobody does; until then the task of `cx` is woken when that comes.

@@ -25,6 +25,44 @@ pub trait Cancel: Default {
     fn cancel(&self);
 }
 
+/// What is over, to be told when nothing is locked any more: that runs code of others.
+#[must_use = "somebody waits for each of these"]
+pub struct Over<C, W> {
+    /// Requests under way whose answers nobody waits for any more.
+    pub cancelled: Vec<Arc<C>>,
+    /// Questions, each with who waits for it. Whose call was cancelled has to find it so: tell of those first.
+    pub answered: Vec<(W, PeerOutcome)>,
+}
+
+impl<C, W> Default for Over<C, W> {
+    fn default() -> Self {
+        Self { cancelled: Vec::new(), answered: Vec::new() }
+    }
+}
+
+impl<C, W> fmt::Debug for Over<C, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Over")
+            .field("cancelled", &self.cancelled.len())
+            .field("answered", &self.answered.len())
+            .finish()
+    }
+}
+
+impl<C: Cancel, W> Over<C, W> {
+    /// What came later goes behind this.
+    pub fn append(&mut self, mut later: Self) {
+        self.cancelled.append(&mut later.cancelled);
+        self.answered.append(&mut later.answered);
+    }
+
+    /// Tells all; `tell` tells what became of a question.
+    pub fn tell(self, mut tell: impl FnMut(W, PeerOutcome)) {
+        self.cancelled.iter().for_each(|cancel| cancel.cancel());
+        self.answered.into_iter().for_each(|(waiter, outcome)| tell(waiter, outcome));
+    }
+}
+
 /// One request, as it is handed to a handler.
 #[derive(Debug)]
 pub struct Request<C> {
@@ -89,14 +127,12 @@ impl<C: Cancel, W> Desk<C, W> {
     }
 
     /// Takes all events out of the machine, after whatever may have made some, and before a look at what it transmits:
-    /// lines requests up, cancels them, sends answers that had found no room. Gives the questions that are over, each
-    /// with who waits for it. Wake them only now: whose call was cancelled meanwhile has to find it so.
-    #[must_use = "somebody waits for each of these"]
-    pub fn take_in(&mut self, now: Instant) -> Vec<(W, PeerOutcome)> {
+    /// lines requests up, cancels them, sends answers that had found no room. Gives what is over.
+    pub fn take_in(&mut self, now: Instant) -> Over<C, W> {
         if !self.unsent.is_empty() && self.machine.transmit().is_empty() {
             self.send_unsent(now);
         }
-        let mut answered = Vec::new();
+        let mut over = Over::default();
         while let Some(event) = self.machine.poll_event() {
             match event {
                 Event::Request { request, method, params, context } => {
@@ -104,15 +140,15 @@ impl<C: Cancel, W> Desk<C, W> {
                     self.open.push_back((request, Arc::clone(&cancel)));
                     self.line_up(Request { request, method, params, context, cancel }, now);
                 }
-                Event::Cancelled { request, .. } => self.cancelled(request),
+                Event::Cancelled { request, .. } => over.cancelled.extend(self.cancelled(request)),
                 Event::Answered { peer, outcome } => {
-                    answered.extend(self.asked.remove(&peer).map(|waiter| (waiter, outcome)));
+                    over.answered.extend(self.asked.remove(&peer).map(|waiter| (waiter, outcome)));
                 }
                 Event::Closed(_) => self.is_closed = true,
                 _ => {}
             }
         }
-        answered
+        over
     }
 
     /// Whether the connection is over.
@@ -213,18 +249,19 @@ impl<C: Cancel, W> Desk<C, W> {
         self.waiting.push_back(next);
     }
 
-    fn cancelled(&mut self, request: RequestHandle) {
-        let Ok(at) = self.open.binary_search_by_key(&request, |(open, _)| *open) else { return };
-        if let Some((_, cancel)) = self.open.remove(at) {
-            cancel.cancel();
-        }
+    /// Nobody waits for the answer any more. Gives whom to tell, if it is under way.
+    fn cancelled(&mut self, request: RequestHandle) -> Option<Arc<C>> {
+        let at = self.open.binary_search_by_key(&request, |(open, _)| *open).ok()?;
+        let (_, cancel) = self.open.remove(at)?;
         // Or a client that asks and cancels without an end would fill it.
         if let Some(at) = self.waiting.iter().position(|waiting| waiting.request == request)
             && let Some(waiting) = self.waiting.remove(at)
         {
             self.waiting_bytes -= waiting.params.retained_len();
+            return None;
         }
         self.unsent.retain(|(unsent, _)| *unsent != request);
+        Some(cancel)
     }
 }
 

@@ -73,7 +73,7 @@ pub use assembly::{Assembly, Built};
 pub use content::Content;
 pub use contents::{Contents, IntoContents};
 pub use definition::{Definition, Prompt, Resource, Tool};
-pub use desk::{Cancel, Desk, Request};
+pub use desk::{Cancel, Desk, Over, Request};
 pub use fault::BuildError;
 pub use handlers::{Handlers, Route};
 pub use messages::{IntoMessages, Messages};

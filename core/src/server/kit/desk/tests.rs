@@ -40,9 +40,14 @@ fn desk(change: impl FnOnce(&mut Config)) -> Tested {
     Desk::new(machine)
 }
 
+/// Takes in what came, and tells whoever was cancelled.
+fn take_in(desk: &mut Tested) {
+    desk.take_in(NOW).tell(|waiter, outcome| panic!("nothing was asked: {waiter}, {outcome:?}"));
+}
+
 fn read(desk: &mut Tested, line: &str) {
     assert_eq!(desk.machine.handle_input(format!("{line}\n").as_bytes(), NOW), line.len() + 1);
-    assert!(desk.take_in(NOW).is_empty(), "nothing was asked");
+    take_in(desk);
 }
 
 fn call(desk: &mut Tested, id: u32, tool: &str) {
@@ -63,7 +68,7 @@ fn cancel(desk: &mut Tested, id: u32) {
 fn sent(desk: &mut Tested) -> String {
     let mut all = String::new();
     loop {
-        assert!(desk.take_in(NOW).is_empty(), "nothing was asked");
+        take_in(desk);
         let bytes = desk.machine.transmit();
         if bytes.is_empty() {
             return all;
@@ -207,8 +212,14 @@ fn a_question_is_over_once_and_after_the_cancels_of_its_time() {
         desk.machine.handle_input(format!("{line}\n").as_bytes(), NOW);
     }
     let over = desk.take_in(NOW);
-    assert!(matches!(&over[..], [("waiter", PeerOutcome::Result(_))]), "{over:?}");
-    assert!(work.cancel.is_set(), "whoever is woken finds it so");
+    assert!(!work.cancel.is_set(), "it is told when nothing is locked");
+    assert!(matches!(&over.answered[..], [("waiter", PeerOutcome::Result(_))]), "{over:?}");
+    let mut told = 0;
+    over.tell(|_, _| {
+        assert!(work.cancel.is_set(), "whoever is woken finds it so");
+        told += 1;
+    });
+    assert_eq!(told, 1);
 }
 
 #[test]
@@ -217,7 +228,8 @@ fn the_end_is_seen_when_all_was_said() {
     call(&mut desk, 1, "t");
     let work = desk.next_request().expect("it waits");
     desk.machine.handle_eof(NOW);
-    assert!(desk.take_in(NOW).is_empty() && !desk.is_closed(), "an answer is open");
+    take_in(&mut desk);
+    assert!(!desk.is_closed(), "an answer is open");
     finish(&mut desk, work, Reply::text("one"));
     assert!(sent(&mut desk).contains("one"));
     assert!(desk.is_closed());
