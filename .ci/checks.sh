@@ -11,19 +11,24 @@ check_versions() {
     nproc 2>/dev/null || true
 }
 
-# The fuzz targets are a workspace of their own, with a lock file of its own. It goes stale when a dependency comes
-# into the workspace, which is said here and not after half an hour.
+# The fuzz targets are a workspace of their own, with a lock file of its own, and so is the program with tokio. They go stale
+# when a dependency comes into the workspace, which is said here and not after half an hour.
 check_fetch() {
     retry 280 cargo fetch --locked
     retry 280 cargo fetch --locked --manifest-path fuzz/Cargo.toml
+    retry 280 cargo fetch --locked --manifest-path examples/tokio/Cargo.toml
 }
 
 check_format() {
     cargo fmt --all --check
     cargo fmt --check --manifest-path .ci/clients/rmcp/Cargo.toml
+    cargo fmt --check --manifest-path examples/tokio/Cargo.toml
 }
 
-check_clippy() { cargo clippy --workspace --all-targets --locked --quiet -- -D warnings; }
+check_clippy() {
+    cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+    cargo clippy --manifest-path examples/tokio/Cargo.toml --locked --quiet -- -D warnings
+}
 
 check_rustdoc() { RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked --quiet; }
 

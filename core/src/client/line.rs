@@ -32,6 +32,8 @@ pub struct LineConnection {
 impl LineConnection {
     /// A connection that begins at once: its first message waits in [`transmit`](Machine::transmit).
     ///
+    /// `seed` is 32 random bytes, the only source of randomness there is. Nothing is drawn from it yet.
+    ///
     /// # Errors
     /// A limit is out of bounds.
     pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {

@@ -40,6 +40,9 @@ pub struct LineConnection {
 impl LineConnection {
     /// A connection that waits for its first message.
     ///
+    /// `seed` is 32 random bytes, the only source of randomness there is. Nobody must be able to guess them: the key that
+    /// seals cursors is drawn from them, unless [`Config::cursor_key`] gives one.
+    ///
     /// # Errors
     /// A setting is out of bounds.
     pub fn new(config: Config, seed: [u8; 32], now: Instant) -> Result<Self, ConfigError> {
