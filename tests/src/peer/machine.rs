@@ -58,6 +58,12 @@ impl LinePeer {
         self.act(now);
     }
 
+    /// Whether the client's output has ended.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.input_ended
+    }
+
     fn act(&mut self, now: Instant) {
         self.now = self.now.max(now);
         while !self.ending

@@ -1,11 +1,13 @@
 //! A server to test clients against, written without the code under test: its own line splitter, and
 //! `serde_json::Value` for whatever it reads and says.
 
+mod http;
 mod legacy;
 mod lines;
 mod machine;
 mod modern;
 mod out;
+mod record;
 mod replay;
 mod script;
 
@@ -15,10 +17,12 @@ use std::fmt;
 use sanswire::Instant;
 use serde_json::Value;
 
+pub use http::{HttpPeer, Written};
 pub use legacy::{echo_tool, initialize_result};
 pub use machine::{LinePeer, PeerEvent};
 pub use modern::discover_result;
 pub use out::{Act, Agenda, End, Out, Stream};
+pub use record::entry;
 pub use replay::replay;
 pub use script::Script;
 

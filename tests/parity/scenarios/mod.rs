@@ -1,0 +1,240 @@
+//! The scenarios, each written once.
+
+mod calls;
+mod endings;
+mod faults;
+mod openings;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use sanswire::client::{Config, Outcome, RequestHandle, RequestOptions, Start};
+use sanswire::jsonrpc::RawJson;
+use sanswire::mcp::types::call_result::CallToolResult;
+use sanswire::mcp::{Method, Revision};
+use sanswire_std::StopLadder;
+
+use crate::axes::{Cell, Runtime};
+use crate::client::{Client, Fault, Setup, Site};
+use crate::live::{Peer, Place};
+use crate::pair::PairSite;
+use crate::{on_smol, on_std};
+
+/// A scenario: it panics where its rule is broken.
+type Scenario = fn(&Bench);
+
+pub(crate) const SCENARIOS: [(&str, Scenario); 30] = [
+    ("connect", openings::connects),
+    ("the revision is found", openings::finds_the_revision),
+    ("nobody is there", openings::nobody_is_there),
+    ("an opening that is refused", openings::is_refused),
+    ("an opening that breaks off", openings::dies_at_once),
+    ("an opening that takes too long", openings::is_given_up),
+    ("closed while it connects", openings::is_closed_meanwhile),
+    ("discovery", calls::discovers),
+    ("calls", calls::calls),
+    ("a hundred calls at once", calls::calls_at_once),
+    ("errors", calls::errors),
+    ("errors of tools", calls::fails),
+    ("progress", calls::progresses),
+    ("cancel", calls::cancels),
+    ("a call that is let go of", calls::is_let_go_of),
+    ("idle timeout", calls::idles),
+    ("absolute timeout", calls::takes_too_long),
+    ("a lot in both directions", calls::brings_much),
+    ("an answer that is too big", faults::brings_too_much),
+    ("input", calls::asks),
+    ("a ping of the server's", calls::is_pinged),
+    ("a change of a listing", calls::is_told_of_a_change),
+    ("junk", faults::survives_junk),
+    ("two answers", faults::survives_a_second_answer),
+    ("a server that dies in a call", faults::loses_a_call),
+    ("half-closed by the server", faults::is_half_closed),
+    ("a session that is forgotten", faults::is_forgotten),
+    ("shutdown in every state", endings::shuts_down),
+    ("grandchildren end with it", endings::leaves_nothing_behind),
+    ("a server that ignores the end", endings::stops_the_stubborn),
+];
+
+/// What the client says when it is asked.
+pub(crate) const SAID: &str = r#"{"said":"yes"}"#;
+/// Longer than anything here takes on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// How patiently programs are stopped.
+pub(crate) fn patience() -> StopLadder {
+    let rung = Duration::from_millis(300);
+    StopLadder::new(rung, rung, Duration::from_secs(5))
+}
+
+/// One cell, and what its scenario may ask for.
+pub(crate) struct Bench {
+    pub(crate) cell: Cell,
+}
+
+impl Bench {
+    pub(crate) const fn new(cell: Cell) -> Self {
+        Self { cell }
+    }
+
+    pub(crate) const fn revision(&self) -> Revision {
+        self.cell.revision
+    }
+
+    /// A server of these flags; see [`scripted`](crate::scripted).
+    fn site(&self, flags: &[&str]) -> Rc<dyn Site> {
+        if self.cell.runtime == Runtime::Pair {
+            return Rc::new(PairSite::start(&self.cell, flags));
+        }
+        let peer = Peer::start(self.cell.transport, self.cell.revision, flags);
+        Rc::new(LiveSite { runtime: self.cell.runtime, peer })
+    }
+
+    /// A client of the cell's revision, of a server of these flags.
+    fn open(&self, flags: &[&str]) -> Session {
+        self.open_with(flags, self.setup())
+    }
+
+    fn open_with(&self, flags: &[&str], setup: Setup) -> Session {
+        let site = self.site(flags);
+        let client = site.connect(&setup).unwrap_or_else(|fault| panic!("{fault:?}"));
+        Session { site, client, cell: self.cell }
+    }
+
+    /// Pinned to the cell's revision.
+    fn setup(&self) -> Setup {
+        let mut config = Config::new("parity", "0");
+        config.start = Start::Pinned(self.cell.revision);
+        config.capabilities.elicitation_form = true;
+        config.limits.close_flush = Duration::from_secs(2);
+        Setup { config, close_after: None }
+    }
+
+    /// Connects to a place where nobody is.
+    fn nobody(&self) -> Option<Fault> {
+        let place = Peer::nobody(self.cell.transport);
+        connect(self.cell.runtime, &place, &self.setup()).err()
+    }
+}
+
+fn connect(runtime: Runtime, place: &Place, setup: &Setup) -> Result<Box<dyn Client>, Fault> {
+    match runtime {
+        Runtime::Std => on_std::connect(place, setup),
+        Runtime::Smol | Runtime::SmolThreads => on_smol::connect(runtime, place, setup),
+        Runtime::Pair => panic!("a pair is no place"),
+    }
+}
+
+struct LiveSite {
+    runtime: Runtime,
+    peer: Peer,
+}
+
+impl Site for LiveSite {
+    fn connect(&self, setup: &Setup) -> Result<Box<dyn Client>, Fault> {
+        connect(self.runtime, &self.peer.place, setup)
+    }
+
+    fn record(&self) -> Vec<String> {
+        self.peer.record.entries()
+    }
+}
+
+/// A client that is ready, and its server.
+struct Session {
+    site: Rc<dyn Site>,
+    client: Box<dyn Client>,
+    cell: Cell,
+}
+
+fn raw(text: &str) -> RawJson {
+    RawJson::parse_str(text).unwrap()
+}
+
+fn no_options() -> RequestOptions {
+    RequestOptions::default()
+}
+
+/// The parameters of a call.
+fn call_of(tool: &str, arguments: &str) -> RawJson {
+    raw(&format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
+}
+
+fn text_of(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Complete(result) => CallToolResult::new(result).text(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is put on record of the openings of a session, in order.
+fn opening(cell: &Cell) -> &'static [&'static str] {
+    if cell.is_modern() {
+        &["start", "server/discover"]
+    } else {
+        &["start", "initialize", "notifications/initialized"]
+    }
+}
+
+impl Session {
+    fn start(&mut self, tool: &str, arguments: &str) -> RequestHandle {
+        self.start_with(tool, arguments, &no_options())
+    }
+
+    fn start_with(&mut self, tool: &str, arguments: &str, options: &RequestOptions) -> RequestHandle {
+        self.client.start(Method::ToolsCall, call_of(tool, arguments), options).unwrap()
+    }
+
+    fn outcome(&mut self, tool: &str, arguments: &str) -> Outcome {
+        let request = self.start(tool, arguments);
+        self.client.wait(request)
+    }
+
+    fn tool(&mut self, tool: &str, arguments: &str) -> String {
+        text_of(self.outcome(tool, arguments))
+    }
+
+    /// The standing check: the connection goes on.
+    fn goes_on(&mut self) {
+        assert_eq!(self.tool("echo", r#"{"text":"on"}"#), "on");
+        assert_eq!(self.client.closed(), None);
+    }
+
+    /// What of the record begins so.
+    fn recorded(&self, start: &str) -> Vec<String> {
+        self.site.record().into_iter().filter(|entry| entry.starts_with(start)).collect()
+    }
+
+    fn count(&self, start: &str) -> usize {
+        self.recorded(start).len()
+    }
+
+    /// Waits until the record shows so much that begins so, and lets the connection go on meanwhile.
+    fn until(&mut self, start: &str, count: usize) {
+        let (mut waited, step) = (Duration::ZERO, Duration::from_millis(5));
+        while self.count(start) < count {
+            assert!(waited < LONG, "no {start} ({count}): {:?}", self.site.record());
+            waited += step;
+            self.client.pass(step);
+        }
+    }
+
+    /// The id of the last call of this tool, as the server saw it.
+    fn id_of(&self, tool: &str) -> String {
+        let calls = self.recorded(&format!("call {tool} "));
+        calls.last().and_then(|call| call.rsplit(' ').next()).map(str::to_owned).unwrap()
+    }
+
+    /// Waits until the server knows that the call of this tool is not waited for any more.
+    fn until_given_up(&mut self, tool: &str) {
+        let id = self.id_of(tool);
+        // Where each exchange has a stream of its own and no session, to close it says so.
+        let entry = if self.cell.is_http() && self.cell.is_modern() {
+            format!("closed call {tool} {id}")
+        } else {
+            format!("cancelled {id}")
+        };
+        self.until(&entry, 1);
+        assert_eq!(self.count(&entry), 1);
+    }
+}
