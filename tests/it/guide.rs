@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sanswire::limits::Limits;
 
 fn guide() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide")
@@ -51,4 +54,52 @@ fn every_link_of_the_guide_leads_somewhere() {
         }
     }
     assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn the_page_of_limits_has_all_of_them_with_their_defaults() {
+    let page = fs::read_to_string(guide().join("limits.md")).unwrap();
+    let limits = Limits::default();
+    let count = |n: usize| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
+    let mib = |bytes: usize| format!("{} MiB", bytes >> 20);
+    let time = |time: Duration| match time.as_secs() {
+        seconds if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    };
+    let rows = [
+        ("max_message_bytes", mib(limits.max_message_bytes)),
+        ("max_json_depth", limits.max_json_depth.to_string()),
+        ("max_in_flight", count(limits.max_in_flight)),
+        ("max_subscriptions", count(limits.max_subscriptions)),
+        ("max_peer_requests", count(limits.max_peer_requests)),
+        ("max_queued_out_bytes", mib(limits.max_queued_out_bytes)),
+        ("max_queued_events", count(limits.max_queued_events)),
+        ("max_queued_event_bytes", mib(limits.max_queued_event_bytes)),
+        ("violation_budget", count(limits.violation_budget as usize)),
+        ("max_junk_lines", format!("{} in a row", limits.max_junk_lines)),
+        ("max_resource_subscriptions", count(limits.max_resource_subscriptions)),
+        ("max_input_rounds", count(limits.max_input_rounds as usize)),
+        ("max_pages", count(limits.max_pages as usize)),
+        ("max_items", count(limits.max_items)),
+        ("max_list_bytes", mib(limits.max_list_bytes)),
+        ("connect", time(limits.connect)),
+        ("request_idle", time(limits.request_idle)),
+        ("request_absolute", time(limits.request_absolute)),
+        ("peer_request", time(limits.peer_request)),
+        ("probe_hedge", time(limits.probe_hedge)),
+        ("close_flush", time(limits.close_flush)),
+        ("drain", time(limits.drain)),
+        ("list_changed_debounce", format!("{} ms", limits.list_changed_debounce.as_millis())),
+    ];
+    // `Debug` prints each field once.
+    assert_eq!(rows.len(), format!("{limits:?}").matches(": ").count(), "a limit has no row here");
+    for (name, value) in rows {
+        // Several of a row stand in the same order in both of its cells.
+        let row = page.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
+        let cells: Vec<&str> = row.unwrap_or_else(|| panic!("{name} is missing")).split('|').collect();
+        let place = cells[1].split(", ").position(|cell| cell.trim() == format!("`{name}`")).unwrap();
+        let shown = cells[2].trim();
+        // A comma between digits belongs to a number.
+        assert_eq!(shown.split(", ").nth(place), Some(value.as_str()), "{name}: {shown}");
+    }
 }
