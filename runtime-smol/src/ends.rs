@@ -57,6 +57,15 @@ impl Ends {
         self.broken && self.input_open
     }
 
+    pub(crate) const fn is_input_open(&self) -> bool {
+        self.input_open
+    }
+
+    /// Whether the input has ended, and nobody reads what is written.
+    pub(crate) fn is_gone(&self) -> bool {
+        !self.input_open && !self.broken && self.wire.as_ref().is_some_and(Wire::is_gone)
+    }
+
     /// What rang.
     pub(crate) fn fired(&mut self, what: u8) {
         if what & signals::READ != 0 {

@@ -3,7 +3,7 @@
 //! What reads and writes without waiting is the system's room; here is how it is awaited.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -25,6 +25,11 @@ impl Stdio {
     pub(crate) fn new(ends: Arc<StdioEnds>) -> io::Result<Self> {
         let (input, output) = (waiting(ends.input())?, waiting(ends.output())?);
         Ok(Self { ends, input, output })
+    }
+
+    /// Where it is written, if that may wait.
+    pub(crate) fn output(&self) -> Option<BorrowedFd<'_>> {
+        self.output.as_ref().map(|output| output.as_fd())
     }
 
     /// The wait that [`arm_read`](Self::arm_read) began has found something.

@@ -10,10 +10,16 @@ use std::task::{Context, Poll, Waker};
 
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use sanswire::limits::MAX_READ_BYTES;
 use sanswire_system::os::StdioEnds;
 
+use crate::signals::Bells;
 use crate::stdio::Stdio;
+
+/// What a connection that ends still reads at once, and how often in a turn.
+const PART_BYTES: usize = 4 * 1024;
+const PART_READS: usize = 16;
 
 /// Any stream of bytes in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -165,6 +171,54 @@ impl Wire {
             Self::Stdio(stdio) => stdio.arm_write(bell),
             Self::Foreign(_) => Ok(true),
         }
+    }
+
+    /// Whether nobody is at the other end any more, to be asked once the input has ended. A client that reads on, and one
+    /// over a stream of another kind, is taken to be there.
+    pub(crate) fn is_gone(&self) -> bool {
+        let output = match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Pipes { output, .. } => output.as_fd(),
+            Self::Stdio(stdio) => match stdio.output() {
+                Some(output) => output,
+                None => return false,
+            },
+            Self::Foreign(_) => return false,
+        };
+        let mut fds = [PollFd::from_borrowed_fd(output, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let told = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&now)));
+        told.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    }
+
+    /// Ends our side of a served connection, and throws away what still comes until the client has ended its own: what was
+    /// written last would not arrive if the system had to say that something was left unread. Pending: `bells` ring when it
+    /// is time to ask again.
+    pub(crate) fn poll_part(&mut self, bells: &Bells) -> Poll<()> {
+        let (socket, shut) = match &*self {
+            Self::Tcp(stream) => (stream.get_ref().as_fd(), stream.get_ref().shutdown(Shutdown::Write)),
+            Self::Unix(stream) => (stream.get_ref().as_fd(), stream.get_ref().shutdown(Shutdown::Write)),
+            Self::Pipes { .. } | Self::Stdio(_) | Self::Foreign(_) => return self.poll_close(&bells.write),
+        };
+        if shut.is_err() {
+            return Poll::Ready(());
+        }
+        let mut thrown_away = [0; PART_BYTES];
+        for _ in 0..PART_READS {
+            match rustix::io::retry_on_intr(|| rustix::io::read(socket, &mut thrown_away)) {
+                Ok(1..) => {}
+                Err(rustix::io::Errno::AGAIN) => match self.arm_read(&bells.read) {
+                    Ok(true) => return Poll::Pending,
+                    Ok(false) => {}
+                    Err(_) => return Poll::Ready(()),
+                },
+                _ => return Poll::Ready(()),
+            }
+        }
+        // Others get their turn.
+        bells.read.wake_by_ref();
+        Poll::Pending
     }
 
     /// Ends it, if it is no child's. Pending: `bell` rings when it is time to ask again.

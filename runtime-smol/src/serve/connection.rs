@@ -126,11 +126,15 @@ impl Connection {
         let mut guard = hub.desk();
         let Some(desk) = &mut *guard else { return Vec::new() };
         let mut over = Over::default();
+        let was_open = self.ends.is_input_open();
         for _ in 0..MAX_READS {
             match self.ends.read(&mut desk.machine, &self.bells, &mut self.taps, now) {
                 Step::More => over.append(desk.take_in(now)),
                 Step::Enough => break,
             }
+        }
+        if was_open && self.ends.is_gone() {
+            self.ends.stop_writing(&mut desk.machine, now);
         }
         if desk.machine.poll_timeout().is_some_and(|at| at <= now) {
             desk.machine.handle_timeout(now);
@@ -223,7 +227,7 @@ impl Connection {
     /// The connection is over: its stream and its handlers get a while to end.
     fn linger(&mut self, now: Instant) -> bool {
         if let Some(wire) = &mut self.wire
-            && wire.poll_close(&self.bells.write).is_ready()
+            && wire.poll_part(&self.bells).is_ready()
         {
             self.wire = None;
         }

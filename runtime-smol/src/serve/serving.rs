@@ -122,7 +122,8 @@ impl Server {
     /// Serves one client over a TCP connection. Ends when the client has ended its output and its requests are answered, or
     /// cannot be answered any more, or when a [`Stopper`] says so. Dropping the future ends it at once.
     ///
-    /// Handlers that go on though their requests are over are waited for half a second, and dropped then.
+    /// Handlers that go on though their requests are over are waited for half a second, and dropped then. For as long a
+    /// client that was told of the end may go on sending, so that the system does not cut off what it has yet to read.
     ///
     /// # Errors
     /// [`ServeError`] says what was missing. How a client behaves is no error.

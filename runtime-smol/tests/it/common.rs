@@ -266,6 +266,13 @@ pub(crate) fn raw(text: &str) -> RawJson {
     RawJson::parse_str(text).unwrap()
 }
 
+/// A call of a tool in revision 2026-07-28, as a line.
+pub(crate) fn request(id: usize, tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    ) + "\n"
+}
+
 /// The outcome of a tool.
 pub(crate) async fn outcome(client: &Client, tool: &str, arguments: &str) -> Outcome {
     client.call_tool(tool, Some(&raw(arguments)), &no_options()).await.unwrap()

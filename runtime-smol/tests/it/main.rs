@@ -11,6 +11,7 @@ mod calls;
 mod closing;
 mod common;
 mod leading;
+mod parting;
 mod places;
 mod processes;
 mod server;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
                 calls::trials(),
                 closing::trials(),
                 leading::trials(),
+                parting::trials(),
                 places::trials(),
                 processes::trials(),
                 serving::trials(),

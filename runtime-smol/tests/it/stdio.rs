@@ -2,7 +2,7 @@
 //! host may give.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
@@ -17,20 +17,21 @@ use rustix::fs::OFlags;
 use sanswire_smol::sanswire::jsonrpc::RawJson;
 use sanswire_smol::{Client, Command, Server, Tool, ToolError};
 
-use crate::common::{Env, Folder, begin, by_hand, eventually, runs, text_of, tool, trials};
+use crate::common::{Env, Folder, begin, by_hand, eventually, request, runs, text_of, tool, trials};
 
 trials! {
     each: calls_are_answered, a_stray_print_does_not_reach_the_wire;
     once: what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, it_is_served_once_at_a_time,
-        a_client_that_is_gone_ends_it, nobody_who_reads_ends_it, sockets_are_left_as_they_are,
+        a_client_that_is_gone_ends_it, a_client_that_is_gone_ends_its_calls, nobody_who_reads_ends_it, sockets_are_left_as_they_are,
         files_are_served_to_their_end, a_dead_client_ends_a_server_that_nobody_calls
 }
 
-/// The other process. Flags: `foreign` polls by hand, `after` says so when it is over.
+/// The other process. Flags: `foreign` polls by hand, `after` says so when it is over, `patient` lets calls go on for an hour
+/// after the end of the input.
 pub(crate) fn serve(flags: &[String]) {
     let has = |flag: &str| flags.iter().any(|found| found == flag);
     let quit = Arc::new(Quit::default());
-    let server = server(&quit);
+    let server = server(&quit, has("patient"));
     let serving = async {
         let told = async {
             quit.told().await;
@@ -67,7 +68,7 @@ impl Quit {
     }
 }
 
-fn server(quit: &Arc<Quit>) -> Server {
+fn server(quit: &Arc<Quit>, patient: bool) -> Server {
     let quit = Arc::clone(quit);
     let echo = Tool::new("Gives back").string("text", "What");
     Server::builder("stdio", "1")
@@ -98,6 +99,11 @@ fn server(quit: &Arc<Quit>) -> Server {
             quit.tell();
             async { Ok("nobody reads this") }
         })
+        .config(|config| {
+            if patient {
+                config.limits.drain = Duration::from_secs(3600);
+            }
+        })
         .build()
         .unwrap()
 }
@@ -106,12 +112,6 @@ fn server(quit: &Arc<Quit>) -> Server {
 fn start(flags: &[&str], input: impl Into<Stdio>, output: impl Into<Stdio>) -> Child {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.arg("--serve").args(flags).stdin(input).stdout(output).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn request(id: usize, tool: &str, arguments: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
-    ) + "\n"
 }
 
 async fn ended_well(mut child: Child) {
@@ -209,6 +209,23 @@ async fn a_client_that_is_gone_ends_it() {
     input.write_all(request(1, "nap", r#"{"ms":100}"#).as_bytes()).unwrap();
     drop((input, child.stdout.take()));
     ended_well(child).await;
+}
+
+async fn a_client_that_is_gone_ends_its_calls() {
+    for sockets in [false, true] {
+        let (mut input, child) = if sockets {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let both = OwnedFd::from(theirs);
+            (Box::new(ours) as Box<dyn Write>, start(&["patient"], both.try_clone().unwrap(), both))
+        } else {
+            let mut child = start(&["patient"], Stdio::piped(), Stdio::piped());
+            drop(child.stdout.take());
+            (Box::new(child.stdin.take().unwrap()) as Box<dyn Write>, child)
+        };
+        input.write_all(request(1, "nap", r#"{"ms":3600000}"#).as_bytes()).unwrap();
+        drop(input);
+        ended_well(child).await;
+    }
 }
 
 async fn nobody_who_reads_ends_it() {
