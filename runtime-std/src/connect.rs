@@ -175,11 +175,15 @@ fn adopt_line(
 
 /// Starts the watcher of a connection without a process.
 fn adopt(
-    machine: Link,
+    mut machine: Link,
     ends: Option<(Input, Source, Output)>,
     options: &ConnectOptions,
     clock: Clock,
 ) -> Result<Opened, ConnectError> {
+    let tap = start_tap(options)?;
+    if let (Link::Http(net), Some(tap)) = (&mut machine, &tap) {
+        net.tell(tap, clock);
+    }
     let parts = Parts {
         machine,
         ends,
@@ -189,7 +193,7 @@ fn adopt(
         unwrapped: None,
         clock,
         responder: options.responder.clone(),
-        tap: start_tap(options)?,
+        tap,
     };
     let shared = Shared::new(parts).map_err(ConnectError::System)?;
     let watched = Arc::clone(&shared);

@@ -266,7 +266,7 @@ impl Shared {
                 state.output_broken = true;
                 line.handle_write_closed(now);
             }
-            Link::Http(net) => net.cut_off(now),
+            Link::Http(net) => net.cut_off(self, now),
         }
         self.deliver(state, now);
         self.give_up_if_deaf(state, now);

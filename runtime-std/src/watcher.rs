@@ -73,7 +73,7 @@ impl Shared {
         }
         let output = state.output.take();
         if let Link::Http(net) = &mut state.machine {
-            net.shut_down();
+            net.shut_down(self, self.clock.now());
         }
         // A leader that still waits for it keeps it open.
         self.wake_leader(&mut state);

@@ -9,6 +9,10 @@ use sanswire::http::{ResponseHead, Verb};
 use crate::http::Reached;
 use crate::options::{Direction, Tap};
 
+mod exchanges;
+
+pub use exchanges::Exchanges;
+
 /// The longest line that is told whole.
 pub const MAX_LINE: usize = 1024 * 1024;
 /// What may wait for a slow tap.

@@ -29,6 +29,7 @@ mod http_event_streams;
 mod http_faults;
 mod http_h1_oracle;
 mod http_oldest;
+mod http_pool;
 mod http_probe;
 mod http_resumed;
 mod http_sessions;

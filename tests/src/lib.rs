@@ -25,6 +25,7 @@ pub mod http_link;
 pub mod http_rig;
 pub mod line_link;
 pub mod peer;
+pub mod pool_chaos;
 pub mod properties;
 pub mod served;
 pub mod served_app;

@@ -101,4 +101,16 @@ impl ResponseHead {
     pub const fn new(status: u16) -> Self {
         Self { status, fields: Fields::new() }
     }
+
+    /// Whether it says that its content is of this type, such as `text/event-stream`. Parameters and case are passed over.
+    ///
+    /// Source: RFC 9110, section 8.3.1.
+    #[must_use]
+    pub fn is_of_type(&self, wanted: &str) -> bool {
+        let of_type = |value: &str| {
+            let essence = value.split(';').next().unwrap_or_default();
+            essence.trim().eq_ignore_ascii_case(wanted)
+        };
+        self.fields.text("content-type").is_some_and(of_type)
+    }
 }

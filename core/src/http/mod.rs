@@ -3,18 +3,21 @@
 //! ```text
 //!              bytes                heads and bodies                   messages
 //!  socket ⇄ [h1::Client] ⇄ requests and answers ⇄ [Client]   ⇄ client::Session
+//!         └──────────────── [Pool] ─────────────┘
 //!  socket ⇄ [h1::Server] ⇄ requests and answers ⇄ [Endpoint] ⇄ server::Sessions
 //! ```
 //!
 //! [`h1`] knows no MCP: it turns bytes into heads and bodies and back, strictly. [`Client`] and [`Endpoint`] know no
 //! bytes and no connections: they deal in [`RequestHead`]s, [`ResponseHead`]s and bodies, each under the
-//! [`HttpHandle`] of its HTTP exchange. A runtime moves things between the two, and keeps the pool.
+//! [`HttpHandle`] of its HTTP exchange. A client's connections and what goes over each are a [`Pool`]; a server's runtime
+//! moves things between the two.
 
 pub mod client;
 pub mod endpoint;
 mod fields;
 pub mod h1;
 mod head;
+pub mod pool;
 mod url;
 mod www_authenticate;
 
@@ -23,5 +26,6 @@ pub use client::Client;
 pub use endpoint::Endpoint;
 pub use fields::{FieldFault, Fields};
 pub use head::{HttpHandle, RequestHead, ResponseHead, Verb};
+pub use pool::Pool;
 pub use url::{Authority, MAX_URL, Scheme, Url, UrlFault};
 pub use www_authenticate::AuthChallenge;

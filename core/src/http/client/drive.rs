@@ -341,6 +341,11 @@ impl Client {
             .fold(flush, first)
     }
 
+    /// Whether there is an effect to take.
+    pub(in crate::http) fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
     /// What to do next.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()

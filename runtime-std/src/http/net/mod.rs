@@ -1,56 +1,45 @@
-//! A client over HTTP and its connections: which exchange goes over which, when one is opened, kept and closed.
+//! The connections of a client over HTTP, as far as they are streams: made, polled, written, read and closed. Which exchange
+//! goes over which is the [`Pool`]'s.
 //!
 //! Whoever leads polls all of them at once, so that one thread can have many calls under way and a stream that nobody
 //! calls on is read all the same. What blocks (names, connecting, TLS) is done by a thread that lives as long as that
 //! takes.
 
 mod dials;
-mod line;
-mod pool;
-mod told;
+mod wires;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sanswire::Instant;
 use sanswire::client::{Config, Session};
 use sanswire::error::ConfigError;
-use sanswire::http::client::{Client, Effect, End};
-use sanswire::http::h1::{self, ClientEvent, Closed, Fault};
-use sanswire::{Instant, Machine as _};
+use sanswire::http::client::Client;
+use sanswire::http::pool::{Action, ConnectionHandle};
+use sanswire::http::{Authority, Pool, h1};
+use sanswire_system::clock::Clock;
+use sanswire_system::tap::{Exchanges, TapQueue};
 use sanswire_system::{DialFault, DialStep, HttpTarget};
 
 use self::dials::Dial;
-use self::line::Line;
-use self::pool::Order;
-use self::told::Told;
-use crate::http::dial::Dialer;
+use self::wires::Line;
+use crate::http::dial::{Dialer, Wire};
 use crate::os::{Got, Polls, Want};
 use crate::shared::Shared;
 
 /// A client over HTTP with its connections.
 pub(crate) struct Net {
-    client: Client,
+    pool: Pool,
+    lines: BTreeMap<ConnectionHandle, Line>,
+    dials: BTreeMap<ConnectionHandle, Dial>,
     dialer: Arc<Dialer>,
-    limits: h1::Limits,
     /// How long a connection may take to be made.
     connect: Duration,
-    /// How many connections there may be at once.
-    most: usize,
-    lines: BTreeMap<u64, Line>,
-    /// Those that carry nothing, the one that was used last at the end.
-    idle: Vec<u64>,
-    dials: Vec<Dial>,
-    /// What was to be sent and has no connection yet, the oldest first.
-    waiting: VecDeque<Order>,
-    /// Connections and dials so far.
-    numbers: u64,
     /// Why the last connection that was not made was not.
     fault: Option<DialFault>,
     /// Whoever polls does not know yet all that there is to poll for.
     news: bool,
-    /// No connection is made or kept any more.
-    over: bool,
     /// The room of the last poll.
     polls: Polls,
 }
@@ -64,31 +53,32 @@ impl Net {
         now: Instant,
     ) -> Result<Self, ConfigError> {
         let connect = config.limits.connect;
+        let client = Client::new(config, target.target.clone(), seed, now)?;
         Ok(Self {
-            client: Client::new(config, target.target.clone(), seed, now)?,
-            dialer: Arc::new(dialer),
-            limits: h1::Limits::default(),
-            connect,
-            most: target.max_connections.max(1),
+            pool: Pool::new(client, h1::Limits::default(), target.max_connections, now),
             lines: BTreeMap::new(),
-            idle: Vec::new(),
-            dials: Vec::new(),
-            waiting: VecDeque::new(),
-            numbers: 0,
+            dials: BTreeMap::new(),
+            dialer: Arc::new(dialer),
+            connect,
             fault: None,
             news: false,
-            over: false,
             polls: Polls::default(),
         })
     }
 
+    /// Tells a tap of what passes.
+    pub(crate) fn tell(&mut self, tap: &Arc<TapQueue>, clock: Clock) {
+        let longest = self.session().config().limits.max_message_bytes;
+        self.pool.observe(Box::new(Exchanges::new(Arc::clone(tap), clock, longest)));
+    }
+
     /// The machine, for the calls of the application.
     pub(crate) const fn client(&mut self) -> &mut Client {
-        &mut self.client
+        self.pool.client_mut()
     }
 
     pub(crate) const fn session(&self) -> &Session {
-        self.client.session()
+        self.pool.session()
     }
 
     /// Why no connection came about, if that is what happened last.
@@ -97,9 +87,8 @@ impl Net {
     }
 
     /// Whether something is to be begun.
-    pub(crate) fn has_output(&mut self) -> bool {
-        self.take_effects();
-        !self.waiting.is_empty()
+    pub(crate) fn has_output(&self) -> bool {
+        self.pool.has_output()
     }
 
     /// Whether whoever polls should begin anew, to poll for all there is.
@@ -110,39 +99,95 @@ impl Net {
     /// Begins what is to be begun, as far as there are connections, and writes what there is room for.
     pub(crate) fn flush(&mut self, shared: &Shared, now: Instant) {
         loop {
-            self.take_effects();
-            if self.waiting.is_empty() || !self.staff(shared, now) {
+            self.pool.carry_out(now);
+            if !self.act(shared, now) {
                 return;
             }
         }
     }
 
-    fn take_effects(&mut self) {
-        while let Some(effect) = self.client.poll_effect() {
-            match effect {
-                Effect::Open { exchange, to, head, body, partition, urgent } if !self.over => {
-                    let order = Order { exchange, to, partition, head, body, urgent };
-                    let behind = self.waiting.iter().take_while(|order| order.urgent).count();
-                    let place = if urgent { behind } else { self.waiting.len() };
-                    self.waiting.insert(place, order);
+    /// Does what the pool asks for. Whether it asked for anything.
+    fn act(&mut self, shared: &Shared, now: Instant) -> bool {
+        let mut acted = false;
+        while let Some(action) = self.pool.poll_action() {
+            acted = true;
+            match action {
+                Action::Dial { connection, to, .. } => self.dial(shared, connection, to, now),
+                Action::Write { connection } => self.write_line(connection, now),
+                Action::Look { connection } => {
+                    self.read_line(connection, now);
+                    self.pool.handle_looked(connection, now);
                 }
-                Effect::Close { exchange } => self.drop_exchange(exchange),
+                Action::KeepAlive { connection } => {
+                    if let Some(line) = self.lines.get(&connection) {
+                        line.wire.conn().keep_alive();
+                    }
+                }
+                Action::Close { connection } => self.close(connection),
                 _ => {}
+            }
+        }
+        acted
+    }
+
+    /// Has a connection made.
+    fn dial(&mut self, shared: &Shared, connection: ConnectionHandle, to: Authority, now: Instant) {
+        match dials::start(&shared.me, connection, to, &self.dialer, self.connect) {
+            Ok(dial) => {
+                self.dials.insert(connection, dial);
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                self.pool.handle_connect_failed(connection, now);
             }
         }
     }
 
-    /// What is to be polled. To be given back by [`attend`](Self::attend).
+    /// What came of a dial.
+    fn dialed(&mut self, connection: ConnectionHandle, made: Result<Wire, DialFault>, now: Instant) {
+        let wanted = self.dials.remove(&connection).is_some();
+        match made {
+            Ok(wire) if wanted => {
+                self.lines.insert(connection, Line::new(wire));
+                self.news = true;
+                self.fault = None;
+                self.pool.handle_connected(connection, now);
+            }
+            Ok(mut wire) => wire.shutdown(),
+            Err(fault) if wanted => {
+                self.fault = Some(fault);
+                self.pool.handle_connect_failed(connection, now);
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn close(&mut self, connection: ConnectionHandle) {
+        if let Some(dial) = self.dials.remove(&connection) {
+            dial.cancel();
+        }
+        if let Some(mut line) = self.lines.remove(&connection) {
+            line.wire.shutdown();
+            if let Some(fault) = line.wire.take_fault() {
+                self.fault = Some(DialFault::Tls(fault));
+            }
+        }
+    }
+
+    /// What is to be polled. To be given back by [`keep`](Self::keep).
     pub(crate) fn polls(&mut self) -> (Polls, bool) {
         let mut polls = std::mem::take(&mut self.polls);
         let mut at_once = false;
         polls.clear();
-        let takes = self.client.wants_input();
-        for (number, line) in &self.lines {
-            let read = line.wants_read() && (takes || line.open.is_none());
+        let mut wants = self.pool.connections();
+        for (connection, line) in &self.lines {
+            // The same ones in the same order, since all that was asked for is done.
+            let read = wants.find(|(other, _)| other == connection).is_some_and(|(_, read)| read);
             at_once |= read && line.wire.holds_input();
-            polls.add(*number, line.wire.conn(), line.wire.wants(Want { read, write: line.is_blocked() }));
+            let want = Want { read, write: line.is_blocked() };
+            polls.add(connection.number(), line.wire.conn(), line.wire.wants(want));
         }
+        drop(wants);
         self.news = false;
         (polls, at_once)
     }
@@ -153,141 +198,64 @@ impl Net {
 
     /// The connections that hold something to read that no poll tells of.
     pub(crate) fn holding(&self) -> Vec<u64> {
-        let holding = self.lines.iter().filter(|(_, line)| line.wire.holds_input() && line.wants_read());
-        holding.map(|(number, _)| *number).collect()
+        let holding = self
+            .lines
+            .iter()
+            .filter(|(connection, line)| line.wire.holds_input() && self.pool.wants_read(**connection));
+        holding.map(|(connection, _)| connection.number()).collect()
     }
 
     /// Writes what one connection has room for now.
     pub(crate) fn write(&mut self, shared: &Shared, number: u64, now: Instant) {
-        let Some(line) = self.lines.get_mut(&number) else { return };
-        line.write(now);
+        self.write_line(ConnectionHandle::numbered(number), now);
+        self.act(shared, now);
+    }
+
+    fn write_line(&mut self, connection: ConnectionHandle, now: Instant) {
+        let Some(line) = self.lines.get_mut(&connection) else { return };
+        line.write(connection, &mut self.pool, now);
         self.news |= line.is_blocked();
-        self.pump(shared, number, now);
     }
 
     /// One read of one connection. Whether there may be more at once.
     pub(crate) fn read(&mut self, shared: &Shared, number: u64, now: Instant) -> bool {
-        let takes = self.client.wants_input();
-        let Some(line) = self.lines.get_mut(&number) else { return false };
-        if !takes && line.open.is_some() {
-            return false;
-        }
-        let got = line.read(now);
-        if let Some(fault) = line.wire.take_fault() {
-            self.fault = Some(DialFault::Tls(fault));
-        }
-        self.pump(shared, number, now);
+        let got = self.read_line(ConnectionHandle::numbered(number), now);
+        self.act(shared, now);
         matches!(got, Got::Bytes { full: true, .. })
     }
 
-    /// Hands on what a connection tells.
-    fn pump(&mut self, shared: &Shared, number: u64, now: Instant) {
-        let Some(line) = self.lines.get_mut(&number) else { return };
-        let tap = shared.tap.as_deref();
-        let mut over = None;
-        while let Some(event) = line.machine.poll_event() {
-            if let ClientEvent::Closed(reason) = event {
-                over = Some(reason);
-                break;
-            }
-            let Some(open) = &mut line.open else { continue };
-            let exchange = open.exchange;
-            match event {
-                ClientEvent::Sent => {
-                    if let (Some(order), Some(tap)) = (open.order.take(), tap) {
-                        told::sent(&order.body, tap, shared.clock);
-                        line.asked = Some(order.head.verb);
-                    }
-                    self.client.handle_sent(exchange, now);
-                }
-                ClientEvent::Head(head) => {
-                    line.rest = line::rest_after(&head);
-                    if let Some(tap) = tap {
-                        open.told = Told::of(&head, self.client.session().config());
-                        told::answered(line.asked.take(), &head, tap, shared.clock);
-                    }
-                    if told::is_stream(&head) {
-                        line.wire.conn().keep_alive();
-                    }
-                    self.client.handle_head(exchange, &head, now);
-                }
-                ClientEvent::Body(piece) => {
-                    if let Some(tap) = tap {
-                        open.told.feed(&piece, tap, shared.clock);
-                    }
-                    self.client.handle_body(exchange, piece, now);
-                }
-                ClientEvent::End => {
-                    if let Some(tap) = tap {
-                        open.told.finish(tap, shared.clock);
-                    }
-                    line.open = None;
-                    self.client.handle_end(exchange, End::Whole, now);
-                }
-                _ => {}
-            }
+    fn read_line(&mut self, connection: ConnectionHandle, now: Instant) -> Got {
+        let Some(line) = self.lines.get_mut(&connection) else { return Got::Nothing };
+        let got = line.read(connection, &mut self.pool, now);
+        if let Some(fault) = line.wire.take_fault() {
+            self.fault = Some(DialFault::Tls(fault));
         }
-        if over.is_some() || line.open.is_none() && !line.machine.is_idle() {
-            self.bury(number, fault_of(over), now);
-        } else if line.open.is_none() {
-            self.rest(number, now);
-        }
+        got
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let lines = self.lines.values().filter_map(Line::poll_timeout);
-        lines.chain(self.client.poll_timeout()).min()
+        self.pool.poll_timeout()
     }
 
     pub(crate) fn handle_timeout(&mut self, shared: &Shared, now: Instant) {
-        self.client.handle_timeout(now);
-        let due: Vec<_> = self.lines.iter().filter(|(_, line)| line.is_due(now)).map(|(n, _)| *n).collect();
-        for number in due {
-            let Some(line) = self.lines.get_mut(&number) else { continue };
-            line.machine.handle_timeout(now);
-            if line.has_rested(now) {
-                line.machine.close(now);
-            }
-            self.pump(shared, number, now);
-        }
+        self.pool.handle_timeout(now);
+        self.act(shared, now);
     }
 
     /// Breaks off everything that is under way.
-    pub(crate) fn cut_off(&mut self, now: Instant) {
-        loop {
-            self.take_effects();
-            let numbers: Vec<_> = self.lines.keys().copied().collect();
-            if numbers.is_empty() && self.waiting.is_empty() {
-                return;
-            }
-            numbers.into_iter().for_each(|number| self.bury(number, None, now));
-            for order in std::mem::take(&mut self.waiting) {
-                self.client.handle_end(order.exchange, End::Unreachable, now);
-            }
-        }
+    pub(crate) fn cut_off(&mut self, shared: &Shared, now: Instant) {
+        self.pool.cut_off(now);
+        self.act(shared, now);
     }
 
     /// Closes all connections, for good.
-    pub(crate) fn shut_down(&mut self) {
-        self.over = true;
-        self.waiting.clear();
+    pub(crate) fn shut_down(&mut self, shared: &Shared, now: Instant) {
         if !self.dials.is_empty() && self.lines.is_empty() {
             let late = DialFault::TimedOut { during: DialStep::Connect, limit: self.connect };
             self.fault.get_or_insert(late);
         }
-        self.dials.drain(..).for_each(Dial::cancel);
-        self.idle.clear();
-        for (_, mut line) in std::mem::take(&mut self.lines) {
-            line.wire.shutdown();
-        }
-    }
-}
-
-/// What a peer did that a connection is over for, if it did something.
-fn fault_of(over: Option<Closed>) -> Option<Fault> {
-    match over {
-        Some(Closed::Fault(fault)) => Some(fault),
-        _ => None,
+        self.pool.shut_down(now);
+        self.act(shared, now);
     }
 }
