@@ -37,8 +37,22 @@ readme_line() {
     awk -v wanted="$1" '/^```sh$/ { inside = 1; next } /^```/ && inside { exit } inside && ++n == wanted' README.md
 }
 
-# sh_lines FILE: the lines of all its blocks of shell commands.
-sh_lines() { awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$1"; }
+# lines KIND FILE: the lines of all blocks of that kind.
+lines() { awk -v start="\`\`\`$1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$2"; }
+
+# run_lines KIND FILE: runs each of them as it stands there, but for where Cargo builds. They take no input, and what they
+# show they check themselves.
+run_lines() {
+    local target="${CARGO_TARGET_DIR:-target}" line ran=0
+    export XDG_CONFIG_HOME="$PWD/.ci-cache/xdg/config" XDG_STATE_HOME="$PWD/.ci-cache/xdg/state"
+    while IFS= read -r line; do
+        echo "\$ $line"
+        bash -euo pipefail -c "${line//target\//$target/}" </dev/null
+        ran=$((ran + 1))
+    done < <(lines "$1" "$2")
+    [ "$ran" -gt 0 ] || fail "$2 has no such command: $1"
+    echo "$ran commands ran"
+}
 
 # The README promises that both of its first commands work from a fresh clone, so they are run as they stand there.
 check_readme_call() {
@@ -246,18 +260,16 @@ check_bench_smoke() {
     "$target/streams_bench" 50 4 | grep -q "^calls: [1-9]" || fail "streams_bench measures nothing"
 }
 
-# The programs that show how it is put into other programs, each with the command that stands beside its description.
-check_examples() {
-    local target="${CARGO_TARGET_DIR:-target}" line ran=0
-    export XDG_CONFIG_HOME="$PWD/.ci-cache/xdg/config" XDG_STATE_HOME="$PWD/.ci-cache/xdg/state"
-    while IFS= read -r line; do
-        echo "\$ $line"
-        # Each checks by itself what it shows, or says nothing but the answer of the demo server.
-        bash -euo pipefail -c "${line//target\/debug\//$target/debug/}" </dev/null
-        ran=$((ran + 1))
-    done < <(sh_lines docs/embedding.md)
-    [ "$ran" -gt 0 ] || fail "docs/embedding.md has no command"
-    echo "$ran commands ran"
+# The programs that show how it is put into other programs, each by the command that stands beside its description.
+check_examples() { run_lines sh docs/embedding.md; }
+
+# Where nothing is but memory. What that page says of it is in blocks of another kind, since few have the target.
+check_wasm() {
+    local target=wasm32-unknown-unknown
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] || skip "no $target (rustup target add $target)"
+    cargo build -p sanswire --no-default-features --locked --quiet --target "$target"
+    command -v node >/dev/null || skip "core builds for $target; no node to run it"
+    run_lines shell docs/embedding.md
 }
 
 check_fuzz() {
