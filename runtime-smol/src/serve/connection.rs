@@ -31,8 +31,9 @@ const MAX_READS: usize = 8;
 const MAX_POLLS: usize = 64;
 /// Turns in one poll.
 const MAX_TURNS: usize = 8;
-/// Buffers that a connection keeps while it has nothing to do, if it may be one of many.
-const KEPT_BYTES: usize = 16 * 1024;
+/// Buffers that a connection keeps while it has nothing to do, if it may be one of many: the smallest that is read into, and
+/// small answers.
+const KEPT_BYTES: usize = 6 * 1024;
 /// How long handlers whose requests are over, and a stream that is to close, are waited for.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -269,5 +270,6 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.hub.close();
         self.tasks.clear();
+        self.server.serving.leave();
     }
 }

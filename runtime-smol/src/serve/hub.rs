@@ -21,8 +21,8 @@ pub(super) const NEWS: u8 = 32;
 /// What a connection's desk locks, and who is woken when it has something to do. The lock is held for calls of the machine
 /// and for reads and writes that cannot wait.
 pub(super) struct Hub {
-    /// None: the connection is over.
-    desk: Mutex<Option<Desk<Cancel, Answer>>>,
+    /// None: the connection is over. Behind a pointer, for a call that is kept keeps the rest of this.
+    desk: Mutex<Option<Box<Desk<Cancel, Answer>>>>,
     pub(super) signals: Arc<Signals>,
     pub(super) clock: Clock,
 }
@@ -69,11 +69,11 @@ impl Fire for Signals {
 
 impl Hub {
     pub(super) fn new(desk: Desk<Cancel, Answer>, clock: Clock) -> Self {
-        Self { desk: Mutex::new(Some(desk)), signals: Arc::default(), clock }
+        Self { desk: Mutex::new(Some(Box::new(desk))), signals: Arc::default(), clock }
     }
 
     /// Whoever panicked while holding the lock left the machine between two of its calls at worst.
-    pub(super) fn desk(&self) -> MutexGuard<'_, Option<Desk<Cancel, Answer>>> {
+    pub(super) fn desk(&self) -> MutexGuard<'_, Option<Box<Desk<Cancel, Answer>>>> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Listening {
     server: Arc<Inner>,
     /// None: it accepts nobody any more.
     listener: Option<Listener>,
-    connections: Tasks<Connection, Signals>,
+    connections: Tasks<Box<Connection>, Signals>,
     signals: Arc<Signals>,
     bells: Bells,
     pause: Option<Timer>,
@@ -100,7 +100,7 @@ impl Listening {
                 Ok(wire) if self.connections.len() < self.most_connections => {
                     let places = (&self.places, self.most);
                     if let Ok(connection) = Connection::new(&self.server, wire, places) {
-                        self.connections.begin(connection);
+                        self.connections.begin(Box::new(connection));
                     }
                 }
                 Ok(_) => {}

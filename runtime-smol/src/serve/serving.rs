@@ -20,6 +20,8 @@ use crate::wire::Wire;
 
 const MAX_HANDLERS: usize = 64;
 const MAX_CONNECTIONS: usize = 10_000;
+/// Connections that are over and not forgotten.
+const SWEEP: usize = 16;
 
 /// What a server is at.
 pub(crate) struct Serving {
@@ -31,9 +33,9 @@ pub(crate) struct Serving {
 #[derive(Default)]
 struct At {
     hubs: Vec<Weak<Hub>>,
+    /// So many of them are over. As soon as they are the most, they are forgotten.
+    over: usize,
     listeners: Vec<Weak<Signals>>,
-    /// Grown to so many, those that are over are forgotten.
-    sweep_at: usize,
     /// The server was stopped, and serves nobody who comes later either.
     stop: Option<Stop>,
 }
@@ -211,16 +213,23 @@ impl Serving {
     pub(super) fn enter(&self, hub: &Arc<Hub>) {
         let stop = {
             let mut at = self.lock();
-            // Or one that serves a connection at a time would keep something of each.
-            if at.hubs.len() >= at.sweep_at {
-                at.hubs.retain(|hub| hub.strong_count() > 0);
-                at.sweep_at = (at.hubs.len() * 2).max(16);
-            }
             at.hubs.push(Arc::downgrade(hub));
             at.stop
         };
         if let Some(how) = stop {
             hub.stop(how == Stop::Now);
+        }
+    }
+
+    /// A connection is over.
+    pub(super) fn leave(&self) {
+        let mut at = self.lock();
+        at.over += 1;
+        if at.over > SWEEP.max(at.hubs.len() / 2) {
+            at.hubs.retain(|hub| hub.strong_count() > 0);
+            at.over = 0;
+            let most = at.hubs.len() * 2;
+            at.hubs.shrink_to(most);
         }
     }
 

@@ -12,6 +12,9 @@ use crate::signals::Fire;
 /// One of the futures was woken.
 pub(super) const TASK: u8 = 16;
 
+/// Places that are kept though nobody has them.
+const KEPT: usize = 16;
+
 /// Futures that run side by side. `S` is told when one of them was woken.
 pub(super) struct Tasks<F, S> {
     places: Vec<Place<F, S>>,
@@ -101,7 +104,19 @@ impl<F: Future + Unpin, S: Fire> Tasks<F, S> {
         let Poll::Ready(output) = polled else { return None };
         place.future = None;
         self.free.push(at);
+        self.shrink();
         Some(output)
+    }
+
+    /// What is left of many that are over goes with the last of them. A waker that is kept wakes whoever has its place.
+    fn shrink(&mut self) {
+        if self.len() == 0 && self.places.len() > KEPT {
+            self.places = Vec::new();
+            self.free = Vec::new();
+            let mut woken = self.woken.places();
+            woken.clear();
+            woken.shrink_to(KEPT);
+        }
     }
 
     /// Drops them all.

@@ -138,7 +138,7 @@ impl<'a> Driven<'a> {
         }
     }
 
-    fn to_the_end(&mut self) {
+    fn finish(&mut self) {
         while !self.ready {
             let seen = self.woken.get();
             self.poll();
@@ -165,7 +165,7 @@ async fn a_client_that_goes_on_sending_reads_all_answers() {
         let mut said = Vec::new();
         (&reads).read_to_end(&mut said).map(|_| said)
     });
-    serves.to_the_end();
+    serves.finish();
     drop(ours);
     let said = read.join().unwrap().unwrap();
     let said = String::from_utf8(said).unwrap();
