@@ -33,6 +33,7 @@ mod http_pool;
 mod http_probe;
 mod http_resumed;
 mod http_sessions;
+mod http_site;
 mod http_tools;
 mod ids;
 mod input_rounds;

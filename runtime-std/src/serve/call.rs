@@ -10,19 +10,19 @@ use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::govern::Told;
-use sanswire::server::kit::{Questions, Request};
+use sanswire::server::kit::{ConnectionKey, Questions, Request};
 use sanswire::server::{Context, Notice, PeerOutcome};
 use sanswire::waist::{ErrorClass, Spend};
 use sanswire_system::serve::{Asks, Cancel};
 
-use crate::serve::driver::{Driver, Key};
+use crate::serve::driver::Driver;
 use crate::serve::server::Inner;
 
 /// Where a request came from, and where its answer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A connection of lines.
-    Connection(Key),
+    Connection(ConnectionKey),
     /// A session of an HTTP endpoint.
     Session(SessionHandle),
 }
@@ -31,13 +31,6 @@ pub(crate) enum Origin {
 pub(crate) struct Job {
     pub(crate) origin: Origin,
     pub(crate) asked: Request<Cancel>,
-}
-
-impl Job {
-    /// Bytes of the client's that it keeps alive.
-    pub(crate) fn held(&self) -> usize {
-        self.asked.params.retained_len()
-    }
 }
 
 /// The request that a handler works on: what was asked, by whom, and the way to tell or ask the client meanwhile.

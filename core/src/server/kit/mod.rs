@@ -9,7 +9,7 @@
 //! anything else that can be cloned. Nothing here runs a handler, or waits for it.
 //!
 //! Around that stand [`Desk`], which keeps the requests of one connection of lines from their arrival to their answer, and
-//! [`Questions`], which keeps what one call asks its client.
+//! [`Questions`], which keeps what one call asks its client. [`Places`] keeps many connections apart.
 //!
 //! ```text
 //!  Offer ──▶ Assembly ──build──▶ Built { config, catalog, handlers }
@@ -61,6 +61,7 @@ mod handlers;
 mod messages;
 mod offer;
 mod outcome;
+mod places;
 mod questions;
 mod reply;
 mod schema;
@@ -79,6 +80,7 @@ pub use handlers::{Handlers, Route};
 pub use messages::{IntoMessages, Messages};
 pub use offer::Offer;
 pub use outcome::{broken_down, completion, conclude, unsendable};
+pub use places::{ConnectionKey, Places};
 pub use questions::{AskTerms, Asker, Questions, elicit_url, elicited};
 pub use reply::{IntoReply, Json, ToolError};
 pub use schema::Schema;

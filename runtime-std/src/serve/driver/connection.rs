@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::mpsc::Sender;
 
-use sanswire::server::kit::Desk;
+use sanswire::server::kit::{ConnectionKey, Desk};
 use sanswire::server::{LineConnection, PeerOutcome};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::serve::Cancel;
@@ -11,7 +11,6 @@ use sanswire_system::serve::Cancel;
 use crate::os::{Got, Want};
 use crate::serve::call::{Job, Origin};
 use crate::serve::driver::hub::Ends;
-use crate::serve::driver::places::Key;
 
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
@@ -122,7 +121,7 @@ impl Connection {
     }
 
     /// Takes the request that has waited longest.
-    pub(super) fn next_job(&mut self, key: Key) -> Option<Job> {
+    pub(super) fn next_job(&mut self, key: ConnectionKey) -> Option<Job> {
         let asked = self.desk.next_request()?;
         Some(Job { origin: Origin::Connection(key), asked })
     }

@@ -22,7 +22,6 @@ pub(in crate::serve) mod hub;
 mod keeper;
 mod lead;
 mod listen;
-pub(in crate::serve) mod places;
 mod table;
 mod traffic;
 mod worker;
@@ -45,7 +44,6 @@ use crate::serve::server::{Inner, ServeError};
 use connection::Connection;
 use hub::{Ends, Hub};
 use listen::Listening;
-pub(crate) use places::Key;
 use table::{Connections, Table};
 pub(in crate::serve) use traffic::Traffic;
 

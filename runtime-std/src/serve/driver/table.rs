@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 
 use sanswire::error::ApiError;
 use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::kit::{ConnectionKey, Places};
 use sanswire::server::{Catalog, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
 
@@ -14,7 +15,6 @@ use crate::os::{Conn, PollEvent};
 use crate::serve::call::{Job, Origin};
 use crate::serve::driver::connection::Connection;
 use crate::serve::driver::hub::{Ends, Hub};
-use crate::serve::driver::places::{Key, Places};
 use crate::serve::driver::{Stop, Traffic};
 use crate::serve::server::Inner;
 
@@ -35,9 +35,9 @@ pub(super) struct Table {
     frugal: bool,
     connections: Places<Connection>,
     /// Those with requests that may run, each once: they take turns.
-    ready: VecDeque<Key>,
+    ready: VecDeque<ConnectionKey>,
     /// Those that have something to write or to tell, each once.
-    dirty: Vec<Key>,
+    dirty: Vec<ConnectionKey>,
     /// No deadline of any connection is earlier.
     deadline: Option<Instant>,
 }
@@ -73,7 +73,7 @@ impl Table {
     }
 
     /// There is something to write or to tell on this connection.
-    fn soil(&mut self, key: Key) {
+    fn soil(&mut self, key: ConnectionKey) {
         if let Some(connection) = self.connections.get_mut(key)
             && !connection.is_dirty
         {
@@ -82,7 +82,7 @@ impl Table {
         }
     }
 
-    fn tend_one(&mut self, hub: &Hub, key: Key, now: Instant) {
+    fn tend_one(&mut self, hub: &Hub, key: ConnectionKey, now: Instant) {
         let frugal = self.frugal;
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_dirty = false;
@@ -113,7 +113,7 @@ impl Table {
     }
 
     /// Its requests may run, if there is room for their answers and it has not enough of the threads.
-    fn line_up(&mut self, key: Key) {
+    fn line_up(&mut self, key: ConnectionKey) {
         let max_running = self.max_running;
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.is_ready && connection.desk.may_run(max_running) {
@@ -131,7 +131,7 @@ impl Table {
         }
     }
 
-    fn of(&mut self, job: &Job) -> Option<(Key, &mut Connection)> {
+    fn of(&mut self, job: &Job) -> Option<(ConnectionKey, &mut Connection)> {
         let Origin::Connection(key) = job.origin else { return None };
         Some((key, self.connections.get_mut(key)?))
     }
@@ -151,7 +151,7 @@ impl Traffic for Table {
 
     fn found(&mut self, event: PollEvent, now: Instant) {
         let PollEvent { key, readable, writable } = event;
-        let key = Key::from_u64(key);
+        let key = ConnectionKey::from_u64(key);
         let Some(connection) = self.connections.get_mut(key) else { return };
         // Asked for or not, a fault and an end of both directions are told.
         let over = writable && !connection.want.write;

@@ -1,16 +1,14 @@
 //! Serving over HTTP.
 //!
 //! ```text
-//!   a connection ⇄ h1::Server ─┐
-//!   a connection ⇄ h1::Server ─┼─ Site ⇄ Endpoint ─▶ Jobs, as those of any other connection
-//!   a connection ⇄ h1::Server ─┘
+//!   a socket ─┐
+//!   a socket ─┼─ http::Site ─▶ Jobs, as those of any other connection
+//!   a socket ─┘
 //! ```
 
-mod alarms;
-mod connection;
+mod ends;
 mod options;
 mod refusals;
-mod requests;
 mod site;
 
 use std::io;
@@ -61,7 +59,7 @@ impl Server {
     ///
     /// | what | how much |
     /// |---|---|
-    /// | each connection: a head and what is read beside it, an event of it, a block that is written | 4 × `connection.max_head_bytes` + 1.2 MiB, at most [`set_max_connections`](Self::set_max_connections) times |
+    /// | each connection: a head and what is read beside it, an event of it, a block that is written, what waits and is not counted yet | 4 × `connection.max_head_bytes` + 1.3 MiB, at most [`set_max_connections`](Self::set_max_connections) times |
     /// | all that waits to be written, bodies that are read, sessions, requests | [`EndpointConfig::worst_case_bytes`](sanswire::http::endpoint::EndpointConfig::worst_case_bytes) |
     /// | requests that wait for a thread | [`max_queued_event_bytes`](sanswire::limits::Limits::max_queued_event_bytes), and one message over, in buffers twice as long |
     ///

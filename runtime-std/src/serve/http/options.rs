@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use sanswire::http::endpoint::{EndpointConfig, Names, ReplyShape, Token};
 use sanswire::http::h1;
+use sanswire::http::site::SiteConfig;
 use sanswire::server::{Config, Principal};
 
 use crate::serve::http::Refusals;
-
-/// As many as an endpoint takes.
-const MAX_EXCHANGES: usize = 1 << 24;
 
 /// How a server meets its clients over HTTP. How much memory that comes to, with all connections at their worst, says
 /// [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
@@ -95,37 +93,26 @@ impl HttpOptions {
 
     /// See [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
     pub(super) fn worst_case_bytes(&self, server: &Config, max_connections: usize) -> usize {
-        // Its places in tables, its socket and what is known of its exchange.
-        const ENTRY: usize = 2048;
-        let mut connection = self.connection.clone();
-        // Events are taken after each read, and what waits to be written counts for all connections together.
-        (connection.max_queued_event_bytes, connection.max_queued_out_bytes) = (0, 0);
-        let connections = connection.worst_case_bytes().saturating_add(ENTRY).saturating_mul(max_connections);
-        let limits = &server.limits;
-        let jobs = limits.max_queued_event_bytes.saturating_add(limits.max_message_bytes).saturating_mul(2);
-        let endpoint = self.clone().endpoint(server.clone(), max_connections).worst_case_bytes();
-        [connections, jobs].into_iter().fold(endpoint, usize::saturating_add)
+        self.clone().site(server.clone(), max_connections).worst_case_bytes(max_connections)
     }
 
-    /// What the endpoint is told of it.
-    pub(super) fn endpoint(self, server: Config, max_connections: usize) -> EndpointConfig {
-        let mut config = EndpointConfig::new(server);
-        config.path = self.path;
-        config.hosts = self.hosts;
-        config.origins = self.origins;
-        config.tokens = self.tokens;
-        config.max_sessions = self.max_sessions;
-        config.session_idle = self.session_idle;
-        config.keep_alive = self.keep_alive;
-        config.replies = self.replies;
-        config.max_streams = self.max_streams;
-        config.max_replay_bytes = self.max_replay_bytes;
-        // A connection has one at a time.
-        config.max_exchanges = config.max_exchanges.max(max_connections).min(MAX_EXCHANGES);
-        let one_message = config.server.limits.max_message_bytes;
-        config.max_body_bytes = config.max_body_bytes.max(one_message);
-        config.max_outbound_bytes = config.max_outbound_bytes.max(one_message);
-        config
+    /// What the site is told of it.
+    pub(super) fn site(self, server: Config, max_connections: usize) -> SiteConfig {
+        let mut endpoint = EndpointConfig::new(server);
+        endpoint.path = self.path;
+        endpoint.hosts = self.hosts;
+        endpoint.origins = self.origins;
+        endpoint.tokens = self.tokens;
+        endpoint.max_sessions = self.max_sessions;
+        endpoint.session_idle = self.session_idle;
+        endpoint.keep_alive = self.keep_alive;
+        endpoint.replies = self.replies;
+        endpoint.max_streams = self.max_streams;
+        endpoint.max_replay_bytes = self.max_replay_bytes;
+        let mut site = SiteConfig::new(endpoint);
+        site.connection = self.connection;
+        site.yields_after = self.yields_after;
+        site.for_connections(max_connections)
     }
 }
 
@@ -153,7 +140,7 @@ mod tests {
         options.replies = ReplyShape::Stream;
         options.max_streams = 9;
         options.max_replay_bytes = 10;
-        let config = options.endpoint(Config::new("s", "1"), 100);
+        let config = options.site(Config::new("s", "1"), 100).endpoint;
         assert_eq!((&*config.path, config.tokens.len()), ("/here", 1));
         assert_eq!(config.hosts, Names::These(vec!["example.org".into()]));
         assert_eq!(config.origins, Names::These(vec!["https://a.org".into()]));
@@ -177,7 +164,7 @@ mod tests {
         let mut more = options.clone();
         more.max_sessions += 1;
         assert!(of(&more, 100) >= least + 2 * options.max_replay_bytes);
-        let endpoint = options.clone().endpoint(server.clone(), 100).worst_case_bytes();
+        let endpoint = options.clone().site(server.clone(), 100).endpoint.worst_case_bytes();
         assert!(least > endpoint + 100 * each && of(&options, usize::MAX) == usize::MAX);
     }
 
@@ -185,12 +172,12 @@ mod tests {
     fn bounds_follow_what_is_served() {
         let mut server = Config::new("s", "1");
         server.limits.max_message_bytes = 1 << 30;
-        let config = HttpOptions::default().endpoint(server, 1 << 20);
+        let config = HttpOptions::default().site(server, 1 << 20).endpoint;
         assert_eq!((config.max_body_bytes, config.max_outbound_bytes), (1 << 30, 1 << 30));
         assert_eq!(config.max_exchanges, 1 << 20);
-        let config = HttpOptions::default().endpoint(Config::new("s", "1"), usize::MAX);
+        let config = HttpOptions::default().site(Config::new("s", "1"), usize::MAX);
         config.check().unwrap();
         let least = EndpointConfig::new(Config::new("s", "1")).max_exchanges;
-        assert_eq!(HttpOptions::default().endpoint(Config::new("s", "1"), 1).max_exchanges, least);
+        assert_eq!(HttpOptions::default().site(Config::new("s", "1"), 1).endpoint.max_exchanges, least);
     }
 }

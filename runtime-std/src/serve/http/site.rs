@@ -1,287 +1,237 @@
-//! All connections of an endpoint, and the endpoint.
-
-mod traffic;
+//! The sockets of a site, and the site.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use sanswire::error::ApiError;
-use sanswire::http::endpoint::{Effect, SessionHandle};
-use sanswire::http::h1::{self, Body, ServerEvent};
-use sanswire::http::{Endpoint, HttpHandle};
-use sanswire::jsonrpc::ErrorObject;
-use sanswire::mcp::codes;
-use sanswire::server::kit::{Request, unsendable};
-use sanswire::server::{Event, Reply};
+use sanswire::http;
+use sanswire::mcp::types::input::InputRequest;
+use sanswire::server::kit::ConnectionKey;
+use sanswire::server::{Catalog, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::os::random;
 use sanswire_system::serve::Cancel;
 
+use crate::os::{Conn, PollEvent};
 use crate::serve::call::{Job, Origin};
-use crate::serve::driver::hub::Hub;
-use crate::serve::driver::places::{Key, Places};
-use crate::serve::http::alarms::Alarms;
-use crate::serve::http::connection::Connection;
-use crate::serve::http::requests::{Asked, Requests};
+use crate::serve::driver::hub::{Ends, Hub};
+use crate::serve::driver::{Stop, Traffic};
+use crate::serve::http::ends::Socket;
 use crate::serve::http::{HttpOptions, Refusals};
 use crate::serve::server::{Inner, ServeError};
 
-/// So many low bits of an exchange's handle are the place of its connection.
-const PLACE_BITS: u32 = 24;
+/// Reads of one connection in one round, so that none starves the others.
+const MAX_READS: usize = 8;
+/// What is said to those for whom there is no room.
+const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    Content-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n";
 
-/// The connections of one endpoint: a machine each, and one endpoint for all.
+/// A site with the socket of each of its connections.
 pub(super) struct Site {
-    endpoint: Endpoint,
-    limits: h1::Limits,
-    connections: Places<Connection>,
-    requests: Requests,
-    /// How many exchanges there were.
-    exchanges: u64,
-    /// Connections that have something to write or to tell, each once.
-    dirty: Vec<Key>,
-    alarms: Alarms,
-    /// Which connections may have rested for long. They are looked at when one of them is needed.
-    rests: Alarms,
-    yields_after: Duration,
+    machine: http::Site<Cancel, Sender<PeerOutcome>>,
+    /// By the places of their connections.
+    sockets: Vec<Option<Socket>>,
     refusals: Option<Refusals>,
     drain: Duration,
-    close_flush: Duration,
-    /// Set once it is to end: by then at the latest all connections are over.
-    end: Option<Instant>,
-    /// All is answered: what is written may still leave.
-    answered: bool,
 }
 
 impl Site {
-    /// An endpoint of this server's that nobody has come to.
+    /// A site of this server's that nobody has come to.
     ///
     /// # Errors
     /// A limit is out of bounds; the system gave no random bytes.
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
         let seed = random().map_err(ServeError::System)?;
-        let mut limits = options.connection.clone();
-        let (yields_after, refusals) = (options.yields_after, options.refusals.clone());
-        let server_limits = &server.config().limits;
-        let config = options.endpoint(server.config().clone(), server.serving.max_connections());
-        limits.max_queued_out_bytes = limits.max_queued_out_bytes.max(config.max_outbound_bytes);
-        let mut endpoint = Endpoint::new(config, seed, now).map_err(ServeError::Config)?;
-        endpoint.set_catalog(server.catalog());
-        Ok(Self {
-            endpoint,
-            limits,
-            connections: Places::default(),
-            requests: Requests::new(server_limits.max_queued_event_bytes),
-            exchanges: 0,
-            dirty: Vec::new(),
-            alarms: Alarms::default(),
-            rests: Alarms::default(),
-            yields_after,
-            refusals,
-            drain: server_limits.drain,
-            close_flush: server_limits.close_flush,
-            end: None,
-            answered: false,
-        })
+        let refusals = options.refusals.clone();
+        let drain = server.config().limits.drain;
+        let config = options.site(server.config().clone(), server.serving.max_connections());
+        let mut machine = http::Site::new(config, seed, now).map_err(ServeError::Config)?;
+        machine.set_catalog(server.catalog());
+        Ok(Self { machine, sockets: Vec::new(), refusals, drain })
     }
 
-    /// There is something to write or to tell on this connection.
-    fn soil(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key)
-            && !connection.is_dirty
-        {
-            connection.is_dirty = true;
-            self.dirty.push(key);
-        }
+    /// Its socket; places are used again, but not before it was taken out.
+    fn socket(&mut self, key: ConnectionKey) -> Option<&mut Socket> {
+        self.sockets.get_mut(key.place() as usize)?.as_mut()
     }
 
-    /// Tells the endpoint what the machine of a connection has to tell, and does what follows.
-    fn deliver(&mut self, key: Key, now: Instant) {
-        while let Some(connection) = self.connections.get_mut(key)
-            && let Some(event) = connection.machine.poll_event()
-        {
-            let exchange = connection.exchange;
-            match (event, exchange) {
-                (ServerEvent::Head { head, length }, _) => {
-                    self.exchanges += 1;
-                    let exchange =
-                        HttpHandle::numbered(self.exchanges << PLACE_BITS | u64::from(key.place()));
-                    connection.exchange = Some(exchange);
-                    self.endpoint.handle_head(exchange, head, length, now);
-                }
-                (ServerEvent::Body(piece), Some(exchange)) => self.endpoint.handle_body(exchange, piece, now),
-                (ServerEvent::BodyEnd, Some(exchange)) => self.endpoint.handle_body_end(exchange, now),
-                (ServerEvent::Done, exchange) => {
-                    let told = connection.leave();
-                    if let (Some(exchange), 1..) = (exchange, told) {
-                        self.endpoint.set_outbound(exchange, 0, now);
-                    }
-                }
-                (ServerEvent::Closed(_), exchange) => {
-                    connection.closed = true;
-                    connection.leave();
-                    if let Some(exchange) = exchange {
-                        self.endpoint.handle_gone(exchange, now);
-                    }
-                }
-                _ => {}
-            }
-            self.settle(now);
-        }
+    /// Takes a connection out. Its socket, if there was one.
+    fn remove(&mut self, key: ConnectionKey, now: Instant) -> Option<Socket> {
+        self.machine.remove(key, now);
+        self.sockets.get_mut(key.place() as usize)?.take()
     }
 
-    /// Does what the endpoint wants done, and hands out what it has to tell.
-    fn settle(&mut self, now: Instant) {
-        // Handed out last: whose call was cancelled meanwhile has to find it so.
-        let mut answered = Vec::new();
-        loop {
-            if let Some(effect) = self.endpoint.poll_effect() {
-                self.carry_out(effect, now);
-            } else if let Some((session, event)) = self.endpoint.poll_event() {
-                match event {
-                    Event::Request { request, method, params, context } => {
-                        let (origin, cancel) = (Origin::Session(session), Arc::new(Cancel::default()));
-                        self.line_up(
-                            session,
-                            Job { origin, asked: Request { request, method, params, context, cancel } },
-                            now,
-                        );
-                    }
-                    Event::Cancelled { request, .. } => self.requests.cancelled((session, request)),
-                    Event::Answered { peer, outcome } => {
-                        let waiter = self.requests.peers.remove(&(session, peer));
-                        answered.extend(waiter.map(|waiter| (waiter, outcome)));
-                    }
-                    _ => {}
-                }
-            } else {
-                break;
+    /// Reads what is there, in so many reads at most.
+    fn read(&mut self, key: ConnectionKey, most: usize, now: Instant) {
+        let Some(socket) = self.sockets.get(key.place() as usize).and_then(Option::as_ref) else { return };
+        let Some(mut machine) = self.machine.connection(key) else { return };
+        for _ in 0..most {
+            if !socket.read(&mut machine, now) {
+                return;
             }
         }
-        for (waiter, outcome) in answered {
+    }
+
+    fn tend_one(&mut self, hub: &Hub, key: ConnectionKey, now: Instant) {
+        let Some(socket) = self.sockets.get_mut(key.place() as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(mut machine) = self.machine.connection(key) else { return };
+        socket.flush(&mut machine, now);
+        if machine.is_closed() {
+            if let Some(socket) = self.remove(key, now) {
+                hub.remove(key.to_u64(), &socket.ends);
+            }
+            return;
+        }
+        let want = socket.wants(&machine);
+        if want != socket.want {
+            socket.want = want;
+            hub.want(key.to_u64(), &socket.ends, want);
+        }
+    }
+}
+
+impl Traffic for Site {
+    fn len(&self) -> usize {
+        self.machine.connections()
+    }
+
+    fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant) {
+        let Some(key) = self.machine.welcome(now) else { return };
+        let socket = Socket::new(conn);
+        // It fails where the system is out of memory, which the client sees as a closed connection.
+        if hub.add(key.to_u64(), &socket.ends).is_err() {
+            self.machine.remove(key, now);
+            return;
+        }
+        let place = key.place() as usize;
+        if place >= self.sockets.len() {
+            self.sockets.resize_with(place + 1, || None);
+        }
+        if let Some(slot) = self.sockets.get_mut(place) {
+            *slot = Some(socket);
+        }
+    }
+
+    fn make_room(&mut self, hub: &Hub, now: Instant) -> bool {
+        while let Some(key) = self.machine.poll_rested(now) {
+            // What it has just sent counts.
+            self.read(key, 1, now);
+            self.tend_one(hub, key, now);
+            if let Some(mut machine) = self.machine.connection(key)
+                && machine.give_way(now)
+            {
+                self.tend_one(hub, key, now);
+            }
+            if self.machine.connection(key).is_none() {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn turn_away(&self, conn: Conn) {
+        drop(conn.write(TURNED_AWAY));
+        Ends::Socket(conn).close();
+    }
+
+    fn found(&mut self, event: PollEvent, now: Instant) {
+        let key = ConnectionKey::from_u64(event.key);
+        if self.machine.connection(key).is_none() {
+            return;
+        }
+        let Some(socket) = self.socket(key) else { return };
+        // Asked for or not, a fault and an end of both directions are told.
+        let over = event.writable && !socket.want.write;
+        if event.writable {
+            socket.writable();
+        }
+        if event.readable {
+            self.read(key, MAX_READS, now);
+        }
+        if over && let Some(mut machine) = self.machine.connection(key) {
+            machine.handle_write_closed(now);
+        }
+        self.machine.mark_dirty(key);
+    }
+
+    fn time(&mut self, now: Instant) {
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.poll_timeout()
+    }
+
+    fn tend(&mut self, hub: &Hub, now: Instant) {
+        while let Some(key) = self.machine.poll_dirty() {
+            self.tend_one(hub, key, now);
+        }
+        while let Some((waiter, outcome)) = self.machine.poll_answered() {
             drop(waiter.send(outcome));
         }
         if let Some(refusals) = &self.refusals {
-            while let Some(refusal) = self.endpoint.poll_refusal() {
+            while let Some(refusal) = self.machine.poll_refusal() {
                 refusals.add(refusal);
             }
         }
     }
 
-    fn line_up(&mut self, session: SessionHandle, job: Job, now: Instant) {
-        let asked = (session, job.asked.request);
-        if !self.requests.line_up(asked, job) {
-            let error =
-                ErrorObject::new(codes::INTERNAL_ERROR, "requests of too many bytes wait; try again later");
-            self.respond(asked, &Reply::Error(error), now);
+    fn has_ready(&self) -> bool {
+        self.machine.has_requests()
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        let (session, asked) = self.machine.next_request()?;
+        Some(Job { origin: Origin::Session(session), asked })
+    }
+
+    fn finish(&mut self, job: Job, reply: Reply, now: Instant) {
+        if let Origin::Session(session) = job.origin {
+            self.machine.finish(session, job.asked.request, &reply, now);
         }
     }
 
-    fn carry_out(&mut self, effect: Effect, now: Instant) {
-        let (Effect::TakeBody { exchange }
-        | Effect::Respond { exchange, .. }
-        | Effect::Send { exchange, .. }
-        | Effect::End { exchange }
-        | Effect::Close { exchange }) = effect
-        else {
-            return;
-        };
-        let place = (exchange.number() & ((1 << PLACE_BITS) - 1)) as u32;
-        let Some(key) = self.connections.key_at(place) else { return };
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.exchange != Some(exchange) {
-            return;
-        }
-        let machine = &mut connection.machine;
-        let done = match effect {
-            Effect::TakeBody { .. } => {
-                machine.take_body(now);
-                Ok(())
-            }
-            Effect::Respond { head, body, .. } => {
-                connection.streams = body == Body::Stream;
-                machine.respond(&head, body, now)
-            }
-            Effect::Send { piece, .. } => machine.send(piece, now),
-            Effect::End { .. } => {
-                machine.end(now);
-                Ok(())
-            }
-            _ => Err(ApiError::Closed),
-        };
-        if done.is_err() {
-            // A client that misses a piece must not take what it has for all of it.
-            machine.close(now);
-        }
-        self.soil(key);
-    }
-
-    /// Answers a request, unless it is over.
-    fn respond(&mut self, asked: Asked, reply: &Reply, now: Instant) {
-        if !self.requests.answered(asked) {
-            return;
-        }
-        match self.endpoint.respond(asked.0, asked.1, reply, now) {
-            Ok(()) | Err(ApiError::UnknownRequest | ApiError::Closed) => {}
-            Err(error) => {
-                let error = ErrorObject::new(codes::INTERNAL_ERROR, unsendable(&error));
-                drop(self.endpoint.respond(asked.0, asked.1, &Reply::Error(error), now));
-            }
+    fn notify(&mut self, job: &Job, notice: &Notice, now: Instant) {
+        if let Origin::Session(session) = job.origin {
+            drop(self.machine.notify(session, job.asked.request, notice, now));
         }
     }
 
-    fn tend_one(&mut self, hub: &Hub, key: Key, now: Instant) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.is_dirty = false;
-        loop {
-            self.deliver(key, now);
-            let Some(connection) = self.connections.get_mut(key) else { return };
-            if !connection.write(now) {
-                break;
-            }
-        }
-        self.tell_waiting(key, now);
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.closed {
-            if let Some(connection) = self.connections.remove(key) {
-                self.alarms.forget(key, connection.alarm);
-                self.rests.forget(key, connection.yields);
-                hub.remove(key.to_u64(), &connection.ends);
-            }
-            return;
-        }
-        connection.end_output();
-        connection.rest();
-        let want = connection.wants();
-        if want != connection.want {
-            connection.want = want;
-            hub.want(key.to_u64(), &connection.ends, want);
-        }
-        connection.alarm = self.alarms.set(key, connection.alarm, connection.machine.poll_timeout());
+    fn ask(
+        &mut self,
+        job: &Job,
+        input: &InputRequest,
+        waiter: Sender<PeerOutcome>,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        let Origin::Session(session) = job.origin else { return Err(ApiError::Closed) };
+        self.machine.ask(session, job.asked.request, input, waiter, now)
     }
 
-    /// Tells the endpoint how much of an answer waits to be written, if that changed.
-    fn tell_waiting(&mut self, key: Key, now: Instant) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let waits = connection.machine.queued_out_bytes();
-        let Some(exchange) = connection.exchange.filter(|_| connection.told != waits) else { return };
-        connection.told = waits;
-        self.endpoint.set_outbound(exchange, waits, now);
-        self.settle(now);
+    fn close_stream(&mut self, job: &Job, now: Instant) -> bool {
+        let Origin::Session(session) = job.origin else { return false };
+        self.machine.close_stream(session, job.asked.request, now).is_ok()
     }
 
-    /// After a stop: ends once all is answered, and what was written has left or had its time.
-    fn wind_up(&mut self, end: Instant, now: Instant) {
-        if !self.answered && self.endpoint.is_over() {
-            self.answered = true;
-            self.end = Some(end.min(now.saturating_add(self.close_flush)));
-        }
-        if self.end.is_some_and(|end| end <= now) {
-            for key in self.connections.keys() {
-                if let Some(connection) = self.connections.get_mut(key) {
-                    connection.closed = true;
-                    self.soil(key);
-                }
-            }
-        }
+    fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.machine.set_catalog(catalog);
+    }
+
+    fn list_changed(&mut self, kind: ListKind, now: Instant) {
+        self.machine.list_changed(kind, now);
+    }
+
+    fn resource_updated(&mut self, uri: &str, now: Instant) {
+        self.machine.resource_updated(uri, now);
+    }
+
+    fn stop(&mut self, how: Stop, now: Instant) {
+        let drain = if how == Stop::Now { Duration::ZERO } else { self.drain };
+        self.machine.shutdown(drain, now);
     }
 }

@@ -1,19 +1,21 @@
 //! Which connection waits for what time.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
 
-use sanswire::Instant;
-
-use crate::serve::driver::places::Key;
+use crate::server::kit::ConnectionKey as Key;
+use crate::time::Instant;
 
 /// The next alarm of each connection. One that would be later than the one that is set costs nothing: the connection
 /// is asked again when that one goes off. So connections that rest cost no look at them.
-#[derive(Default)]
 pub(super) struct Alarms {
     set: BTreeSet<(Instant, Key)>,
 }
 
 impl Alarms {
+    pub(super) const fn new() -> Self {
+        Self { set: BTreeSet::new() }
+    }
+
     /// `key` wants to be told the time at `at`; `is` is its alarm so far. Its alarm from now on.
     pub(super) fn set(&mut self, key: Key, is: Option<Instant>, at: Option<Instant>) -> Option<Instant> {
         match (is, at) {
@@ -50,7 +52,7 @@ impl Alarms {
 #[cfg(test)]
 mod tests {
     use super::{Alarms, Key};
-    use sanswire::Instant;
+    use crate::time::Instant;
 
     fn at(micros: u64) -> Instant {
         Instant::from_micros(micros)
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_later_time_waits_for_the_alarm_that_is_set_and_an_earlier_one_takes_its_place() {
-        let mut alarms = Alarms::default();
+        let mut alarms = Alarms::new();
         let (a, b) = (Key::from_u64(1), Key::from_u64(2));
         let is = alarms.set(a, None, Some(at(50)));
         let is = alarms.set(a, is, Some(at(70)));
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn who_is_gone_leaves_nothing() {
-        let mut alarms = Alarms::default();
+        let mut alarms = Alarms::new();
         let is = alarms.set(Key::from_u64(1), None, Some(at(50)));
         alarms.forget(Key::from_u64(1), is);
         assert_eq!(alarms.first(), None);
