@@ -18,6 +18,11 @@ pub(crate) trait Client {
         params: RawJson,
         options: &RequestOptions,
     ) -> Result<RequestHandle, ApiError>;
+    /// Makes many requests, which leave together where that makes a difference.
+    fn start_together(&mut self, method: Method, all: Vec<RawJson>) -> Vec<RequestHandle> {
+        let mut start = |params| self.start(method.clone(), params, &RequestOptions::default()).unwrap();
+        all.into_iter().map(&mut start).collect()
+    }
     /// Waits for the end of a request that was started.
     fn wait(&mut self, request: RequestHandle) -> Outcome;
     /// Makes a request and waits for its end, rounds of input included; with the progress that was told.
@@ -54,8 +59,12 @@ pub(crate) struct Setup {
 /// Why there is no connection.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// Nobody is there: no such program, or nobody listens.
-    Nobody,
+    /// There is no such program.
+    NoProgram,
+    /// Nobody listens at a port.
+    NoListener,
+    /// Nobody can be reached at a URL.
+    Unreachable,
     /// It was closed before it was ready.
     Closed(CloseReason),
 }

@@ -14,14 +14,20 @@ mod pair;
 mod reasons;
 mod scenarios;
 mod scripted;
+mod served;
 mod table;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some("--peer") {
-        live::child(&arguments.collect::<Vec<_>>());
+    let serve: Option<fn(&[String])> = match arguments.next().as_deref() {
+        Some("--peer") => Some(live::child),
+        Some("--served") => Some(served::child),
+        _ => None,
+    };
+    if let Some(serve) = serve {
+        serve(&arguments.collect::<Vec<_>>());
         return ExitCode::SUCCESS;
     }
     let mut arguments = libtest_mimic::Arguments::from_args();

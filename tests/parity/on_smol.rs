@@ -143,6 +143,13 @@ impl Client for SmolClient {
         Ok(request)
     }
 
+    fn start_together(&mut self, method: Method, all: Vec<RawJson>) -> Vec<RequestHandle> {
+        let client = self.client.clone();
+        let _cork = client.cork();
+        let mut start = |params| self.start(method.clone(), params, &RequestOptions::default()).unwrap();
+        all.into_iter().map(&mut start).collect()
+    }
+
     fn wait(&mut self, request: RequestHandle) -> Outcome {
         let pending = self.open.remove(&request).unwrap();
         let outcome = self.on.run(within(crate::scenarios::LONG, pending));

@@ -54,7 +54,9 @@ pub(crate) fn connect(place: &Place, setup: &Setup) -> Result<Box<dyn Client>, F
 /// What every runtime means by its error.
 pub(crate) fn fault(error: ConnectError) -> Fault {
     match error {
-        ConnectError::Spawn { .. } | ConnectError::Dial { .. } | ConnectError::Reach(_) => Fault::Nobody,
+        ConnectError::Spawn { .. } => Fault::NoProgram,
+        ConnectError::Dial { .. } => Fault::NoListener,
+        ConnectError::Reach(_) => Fault::Unreachable,
         ConnectError::Closed { reason, .. } => Fault::Closed(*reason),
         other => panic!("{other}"),
     }
@@ -80,6 +82,13 @@ impl Client for StdClient {
         let request = pending.handle();
         self.open.insert(request, pending);
         Ok(request)
+    }
+
+    fn start_together(&mut self, method: Method, all: Vec<RawJson>) -> Vec<RequestHandle> {
+        let client = self.client.clone();
+        let _cork = client.cork();
+        let mut start = |params| self.start(method.clone(), params, &RequestOptions::default()).unwrap();
+        all.into_iter().map(&mut start).collect()
     }
 
     fn wait(&mut self, request: RequestHandle) -> Outcome {

@@ -2,7 +2,7 @@
 
 use sanswire::mcp::Revision;
 
-use crate::axes::{Cell, Runtime, Transport};
+use crate::axes::{Cell, Half, Runtime, Transport};
 
 /// A reason, and which cells it is for.
 type Reason = (&'static str, fn(&Cell) -> bool);
@@ -10,10 +10,11 @@ type Reason = (&'static str, fn(&Cell) -> bool);
 /// Scenarios about what only the system can do.
 const PROCESSES: [&str; 2] = ["grandchildren end with it", "a server that ignores the end"];
 
-pub(crate) const REASONS: [Reason; 8] = [
+pub(crate) const REASONS: [Reason; 10] = [
     ("sanswire-smol has no HTTP client", |cell| {
         matches!(cell.runtime, Runtime::Smol | Runtime::SmolThreads) && cell.is_http()
     }),
+    ("sanswire-smol has no HTTP server", |cell| cell.half == Half::Smol && cell.is_http()),
     ("there are no processes in a pair", |cell| {
         cell.runtime == Runtime::Pair && PROCESSES.contains(&cell.scenario)
     }),
@@ -23,7 +24,13 @@ pub(crate) const REASONS: [Reason; 8] = [
     ("there is no place in a pair where nobody is", |cell| {
         cell.runtime == Runtime::Pair && cell.scenario == "nobody is there"
     }),
-    ("a form came with 2025-06-18", |cell| cell.revision < Revision::V2025_06_18 && cell.scenario == "input"),
+    ("a machine runs no handlers", |cell| {
+        cell.half == Half::Machines && cell.scenario == "a handler that panics"
+    }),
+    ("a form came with 2025-06-18", |cell| {
+        cell.revision < Revision::V2025_06_18
+            && ["input", "input of who cannot be asked"].contains(&cell.scenario)
+    }),
     ("a server of 2026-07-28 asks nothing of its own accord", |cell| {
         cell.is_modern() && cell.scenario == "a ping of the server's"
     }),

@@ -40,7 +40,6 @@ mod http_tls;
 mod input;
 mod listening;
 mod parent;
-mod parity;
 mod peer;
 mod processes;
 mod served;
@@ -103,7 +102,6 @@ fn main() -> ExitCode {
                 http_hosts::trials(),
                 input::trials(),
                 listening::trials(),
-                parity::trials(),
                 processes::trials(),
                 serving::trials(),
                 sharing::trials(),

@@ -24,7 +24,11 @@ pub(crate) enum Record {
 }
 
 impl Record {
-    fn push(&self, entry: &str) {
+    pub(crate) fn in_file(path: &str) -> Self {
+        Self::There(Arc::new(Path::new(path).to_owned()))
+    }
+
+    pub(crate) fn push(&self, entry: &str) {
         match self {
             Self::Here(entries) => {
                 entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.to_owned());
@@ -90,6 +94,8 @@ pub(crate) struct Peer {
     pub(crate) place: Place,
     pub(crate) record: Record,
     over: Arc<AtomicBool>,
+    /// What ends a server of ours.
+    end: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Peer {
@@ -108,19 +114,39 @@ impl Peer {
                 place: Place::Program(Box::new(command)),
                 record: Record::There(Arc::new(path)),
                 over,
+                end: None,
             };
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (record, stop) = (here.clone(), Arc::clone(&over));
-        let place = if transport == Transport::Tcp {
+        if transport == Transport::Tcp {
             std::thread::spawn(move || lines::listen(&listener, revision, &flags, &record, &stop));
-            Place::Tcp(address)
         } else {
             std::thread::spawn(move || http::listen(listener, revision, &flags, &record, &stop));
-            Place::Http(Box::new(HttpTarget::new(&format!("http://{address}/mcp")).unwrap()))
-        };
-        Self { place, record: here, over }
+        }
+        Self { place: at(transport, address), record: here, over, end: None }
+    }
+
+    /// A server of ours: the process that `--served HALF` starts, or what `listen` does with a listener.
+    pub(crate) fn serving(
+        transport: Transport,
+        half: &str,
+        listen: impl FnOnce(TcpListener, Record) -> Box<dyn FnOnce() + Send>,
+    ) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        if transport == Transport::Stdio {
+            let path = fresh_path();
+            let command = Command::new(std::env::current_exe().unwrap()).arg("--served").arg(half).arg(&path);
+            let record = Record::There(Arc::new(path));
+            return Self { place: Place::Program(Box::new(command)), record, over, end: None };
+        }
+        let record = Record::Here(Arc::default());
+        record.push("start");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let end = Some(listen(listener, record.clone()));
+        Self { place: at(transport, address), record, over, end }
     }
 
     /// A place where nobody is.
@@ -129,28 +155,35 @@ impl Peer {
             return Place::Program(Box::new(Command::new("/no/such/program")));
         }
         let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        if transport == Transport::Tcp {
-            return Place::Tcp(gone.to_string());
-        }
-        Place::Http(Box::new(HttpTarget::new(&format!("http://{gone}/mcp")).unwrap()))
+        at(transport, gone.to_string())
     }
+}
+
+/// An address that is reached by this transport.
+fn at(transport: Transport, address: String) -> Place {
+    if transport == Transport::Tcp {
+        return Place::Tcp(address);
+    }
+    Place::Http(Box::new(HttpTarget::new(&format!("http://{address}/mcp")).unwrap()))
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // Whoever waits for a connection sees that it is over.
+        if let Record::There(path) = &self.record {
+            let _ = std::fs::remove_file(&**path);
+        }
+        if let Some(end) = self.end.take() {
+            return end();
+        }
+        // Who waits for a connection sees that it is over.
         match &self.place {
             Place::Tcp(address) => drop(std::net::TcpStream::connect(address)),
             Place::Http(target) => {
                 let authority = target.target.url.authority();
                 drop(std::net::TcpStream::connect((&*authority.host, authority.port)));
             }
-            Place::Program(_) => {
-                if let Record::There(path) = &self.record {
-                    let _ = std::fs::remove_file(&**path);
-                }
-            }
+            Place::Program(_) => {}
         }
     }
 }
@@ -164,7 +197,7 @@ fn fresh_path() -> PathBuf {
 /// The process that a peer over standard input and output is.
 pub(crate) fn child(arguments: &[String]) {
     let [record, revision, flags @ ..] = arguments else { panic!("{arguments:?}") };
-    let record = Record::There(Arc::new(Path::new(record).to_owned()));
+    let record = Record::in_file(record);
     let revision = Revision::from_date(revision).unwrap();
     lines::child(revision, flags, &record);
 }

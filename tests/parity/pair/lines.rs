@@ -10,17 +10,26 @@ use sanswire::client::{
 };
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::types::input::InputAnswer;
+use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::mcp::{Method, Revision};
-use sanswire_tests::link::Shape;
-use sanswire_tests::pair::Pair;
+use sanswire::server::{self, Notice, Reply};
+use sanswire_pair::watch::Watched;
+use sanswire_pair::{Application, Pair, Served, Shape};
 use sanswire_tests::peer::{LinePeer, entry};
 
+use super::app::{App, Half};
 use super::{BEGIN, Wire};
-use crate::scripted::{Controls, Flags, server};
+use crate::scripted::{self, Controls, Flags};
+use crate::served;
 
 /// What fits between the two, as in a pipe.
 const CAPACITY: usize = 64 * 1024;
+
+fn join<P: Watched>(config: Config, peer: P) -> Pair<LineConnection, P> {
+    let client = LineConnection::new(config, [7; 32], BEGIN).unwrap();
+    let shape = Shape { latency: Duration::from_millis(1), capacity: CAPACITY, ..Shape::default() };
+    Pair::new(client, peer, [shape.clone(), shape], 1, BEGIN)
+}
 
 pub(super) fn scripted(
     config: Config,
@@ -29,18 +38,87 @@ pub(super) fn scripted(
     nth: usize,
 ) -> impl Wire + 'static {
     let controls = Rc::new(Controls::default());
-    let peer = LinePeer::new(server(revision, Flags::of(flags, nth), &controls), BEGIN);
-    let client = LineConnection::new(config, [7; 32], BEGIN).unwrap();
-    let shape = Shape { latency: Duration::from_millis(1), capacity: CAPACITY, ..Shape::default() };
-    Lines { pair: Pair::new(client, peer, [shape.clone(), shape], 1, BEGIN), controls }
+    let peer = LinePeer::new(scripted::server(revision, Flags::of(flags, nth), &controls), BEGIN);
+    Lines { pair: join(config, peer), controls }
 }
 
-struct Lines {
-    pair: Pair<LineConnection, LinePeer>,
+pub(super) fn served(config: Config) -> impl Wire + 'static {
+    let mut server = server::LineConnection::new(served::config(), [9; 32], BEGIN).unwrap();
+    server.set_catalog(served::catalog());
+    Lines { pair: join(config, Served::new(server, App::new())), controls: Rc::default() }
+}
+
+/// What a peer has put on record.
+trait Recorded: Watched {
+    fn record(&self) -> Vec<String>;
+}
+
+impl Recorded for LinePeer {
+    fn record(&self) -> Vec<String> {
+        let start = std::iter::once("start".to_owned());
+        let received = self.server.received.iter().map(|received| entry(&received.message));
+        start.chain(received).chain(self.has_ended().then(|| "end".to_owned())).collect()
+    }
+}
+
+impl Recorded for Served<App<()>> {
+    fn record(&self) -> Vec<String> {
+        self.application.record.clone()
+    }
+}
+
+impl Half for server::LineConnection {
+    type Of = ();
+
+    fn respond(&mut self, (): (), request: server::RequestHandle, reply: &Reply, now: Instant) {
+        // What is refused is an answer to what was given up.
+        let _ = Self::respond(self, request, reply, now);
+    }
+
+    fn notify(&mut self, (): (), request: server::RequestHandle, notice: &Notice, now: Instant) {
+        let _ = Self::notify(self, request, notice, now);
+    }
+
+    fn ask(
+        &mut self,
+        (): (),
+        request: server::RequestHandle,
+        input: &InputRequest,
+        now: Instant,
+    ) -> Option<server::PeerRequestHandle> {
+        self.request_input(request, input, now).ok()
+    }
+
+    fn grow(&mut self, now: Instant) {
+        served::grow(self.catalog_mut());
+        self.tools_changed(now);
+    }
+
+    fn stop(&mut self, drain: Duration, now: Instant) {
+        self.shutdown(drain, now);
+    }
+}
+
+impl Application for App<()> {
+    fn handle_event(&mut self, server: &mut server::LineConnection, event: &server::Event, now: Instant) {
+        Self::handle_event(self, server, (), event, now);
+    }
+
+    fn handle_timeout(&mut self, server: &mut server::LineConnection, now: Instant) {
+        Self::handle_timeout(self, server, now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Self::poll_timeout(self)
+    }
+}
+
+struct Lines<P: Watched> {
+    pair: Pair<LineConnection, P>,
     controls: Rc<Controls>,
 }
 
-impl Lines {
+impl<P: Watched> Lines<P> {
     /// Does what a handler of the peer's wants.
     fn obey(&mut self) {
         self.pair.b.deaf = self.controls.deaf.get();
@@ -50,7 +128,7 @@ impl Lines {
     }
 }
 
-impl Wire for Lines {
+impl<P: Recorded> Wire for Lines<P> {
     fn now(&self) -> Instant {
         self.pair.now()
     }
@@ -76,10 +154,7 @@ impl Wire for Lines {
     }
 
     fn record(&self) -> Vec<String> {
-        let peer = &self.pair.b.machine;
-        let start = std::iter::once("start".to_owned());
-        let received = peer.server.received.iter().map(|received| entry(&received.message));
-        start.chain(received).chain(peer.has_ended().then(|| "end".to_owned())).collect()
+        self.pair.b.machine.record()
     }
 
     fn report(&self) -> String {

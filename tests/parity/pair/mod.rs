@@ -1,5 +1,7 @@
 //! The machines alone, joined in memory, in virtual time.
 
+mod app;
+mod endpoint;
 mod lines;
 mod web;
 
@@ -16,7 +18,7 @@ use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::mcp::{Method, Revision};
 
-use crate::axes::{Cell, Transport};
+use crate::axes::{Cell, Half, Transport};
 use crate::client::{Client, Fault, Setup, Site};
 
 /// A client's machine, and what it is joined to.
@@ -55,6 +57,7 @@ const BEGIN: Instant = Instant::from_millis(1000);
 
 /// A way to pairs: each connection is one, with a peer of its own.
 pub(crate) struct PairSite {
+    half: Half,
     transport: Transport,
     revision: Revision,
     flags: Vec<String>,
@@ -64,7 +67,13 @@ pub(crate) struct PairSite {
 impl PairSite {
     pub(crate) fn start(cell: &Cell, flags: &[&str]) -> Self {
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        Self { transport: cell.transport, revision: cell.revision, flags, wires: RefCell::default() }
+        Self {
+            half: cell.half,
+            transport: cell.transport,
+            revision: cell.revision,
+            flags,
+            wires: RefCell::default(),
+        }
     }
 }
 
@@ -72,10 +81,13 @@ impl Site for PairSite {
     fn connect(&self, setup: &Setup) -> Result<Box<dyn Client>, Fault> {
         let nth = self.wires.borrow().len();
         let config = setup.config.clone();
-        let wire: Box<dyn Wire> = if self.transport == Transport::Http {
-            Box::new(web::scripted(config, self.revision, &self.flags, nth))
-        } else {
-            Box::new(lines::scripted(config, self.revision, &self.flags, nth))
+        let wire: Box<dyn Wire> = match (self.half, self.transport) {
+            (Half::Scripted, Transport::Http) => {
+                Box::new(web::scripted(config, self.revision, &self.flags, nth))
+            }
+            (Half::Scripted, _) => Box::new(lines::scripted(config, self.revision, &self.flags, nth)),
+            (_, Transport::Http) => Box::new(web::served(config)),
+            (..) => Box::new(lines::served(config)),
         };
         let wire = Rc::new(RefCell::new(wire));
         self.wires.borrow_mut().push(Rc::clone(&wire));

@@ -15,9 +15,10 @@ use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::mcp::{Method, Revision};
 use sanswire::{Instant, Machine as _};
-use sanswire_tests::peer::HttpPeer;
-use sanswire_tests::watch::Ledger;
+use sanswire_pair::watch::Ledger;
+use sanswire_tests::peer::{HttpPeer, Written};
 
+use super::endpoint::Endpoint;
 use super::{BEGIN, Wire};
 use crate::scripted::{Controls, Flags, server};
 
@@ -25,6 +26,58 @@ use crate::scripted::{Controls, Flags, server};
 const MAX_ROUNDS: usize = 1_000_000;
 /// What a connection takes of a peer that reads nothing.
 const CAPACITY: usize = 64 * 1024;
+
+/// The other side, as bytes of its connections.
+pub(super) trait Side {
+    fn handle_input(&mut self, conn: u64, bytes: &[u8], now: Instant);
+    /// The client ended a connection.
+    fn handle_gone(&mut self, conn: u64, now: Instant);
+    fn handle_timeout(&mut self, now: Instant);
+    fn poll_timeout(&self) -> Option<Instant>;
+    fn poll_output(&mut self) -> Option<Written>;
+    /// It reads nothing now.
+    fn is_deaf(&self) -> bool;
+    fn record(&self) -> Vec<String>;
+}
+
+/// The peer that shares no code with the machines.
+struct Scripted {
+    peer: HttpPeer,
+    controls: Rc<Controls>,
+}
+
+impl Side for Scripted {
+    fn handle_input(&mut self, conn: u64, bytes: &[u8], now: Instant) {
+        self.peer.handle_input(conn, bytes, now);
+    }
+
+    fn handle_gone(&mut self, conn: u64, now: Instant) {
+        self.peer.handle_gone(conn, now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.peer.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.peer.poll_timeout()
+    }
+
+    fn poll_output(&mut self) -> Option<Written> {
+        if self.controls.forget.take() {
+            self.peer.forget_sessions();
+        }
+        self.peer.poll_output()
+    }
+
+    fn is_deaf(&self) -> bool {
+        self.controls.deaf.get()
+    }
+
+    fn record(&self) -> Vec<String> {
+        std::iter::once("start".to_owned()).chain(self.peer.record.iter().cloned()).collect()
+    }
+}
 
 pub(super) fn scripted(
     config: Config,
@@ -34,11 +87,18 @@ pub(super) fn scripted(
 ) -> impl Wire + 'static {
     let controls = Rc::new(Controls::default());
     let peer = HttpPeer::new(server(revision, Flags::of(flags, nth), &controls));
+    join(config, Scripted { peer, controls })
+}
+
+pub(super) fn served(config: Config) -> impl Wire + 'static {
+    join(config, Endpoint::new())
+}
+
+fn join<S: Side>(config: Config, peer: S) -> Web<S> {
     let target = Target::new(Url::parse("http://127.0.0.1:8000/mcp").unwrap());
     Web {
         client: Client::new(config, target, [7; 32], BEGIN).unwrap(),
         peer,
-        controls,
         conns: BTreeMap::new(),
         last: 0,
         now: BEGIN,
@@ -61,10 +121,9 @@ struct Conn {
     told_end: bool,
 }
 
-struct Web {
+struct Web<S> {
     client: Client,
-    peer: HttpPeer,
-    controls: Rc<Controls>,
+    peer: S,
     conns: BTreeMap<u64, Conn>,
     last: u64,
     now: Instant,
@@ -73,7 +132,7 @@ struct Web {
     log: Vec<(Instant, String)>,
 }
 
-impl Web {
+impl<S: Side> Web<S> {
     fn settle(&mut self) {
         self.client.handle_timeout(self.now);
         self.peer.handle_timeout(self.now);
@@ -141,7 +200,7 @@ impl Web {
     fn turn(&mut self, number: u64) -> bool {
         let Some(conn) = self.conns.get_mut(&number) else { return false };
         let mut busy = false;
-        let deaf = self.controls.deaf.get();
+        let deaf = self.peer.is_deaf();
         let room = if deaf { CAPACITY - conn.unread } else { usize::MAX };
         let len = conn.machine.transmit().len().min(room);
         if len > 0 {
@@ -194,9 +253,6 @@ impl Web {
     }
 
     fn peer_writes(&mut self) -> bool {
-        if self.controls.forget.take() {
-            self.peer.forget_sessions();
-        }
         let mut busy = false;
         while let Some(written) = self.peer.poll_output() {
             busy = true;
@@ -237,7 +293,7 @@ fn excerpt(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(240)]).into_owned()
 }
 
-impl Wire for Web {
+impl<S: Side> Wire for Web<S> {
     fn now(&self) -> Instant {
         self.now
     }
@@ -270,7 +326,7 @@ impl Wire for Web {
     }
 
     fn record(&self) -> Vec<String> {
-        std::iter::once("start".to_owned()).chain(self.peer.record.iter().cloned()).collect()
+        self.peer.record()
     }
 
     fn report(&self) -> String {

@@ -31,7 +31,7 @@ fn idle(bench: &Bench) {
     assert_eq!(session.count("call"), 1);
 }
 
-fn in_a_call(bench: &Bench) {
+pub(super) fn in_a_call(bench: &Bench) {
     let mut session = bench.open(&[]);
     let request = session.start("hold", "{}");
     session.until("call hold", 1);
@@ -39,6 +39,48 @@ fn in_a_call(bench: &Bench) {
     assert_eq!(session.client.wait(request), Outcome::Cancelled);
     assert_eq!(session.client.closed(), Some(CloseReason::Local));
     assert_eq!(session.count("call"), 1);
+    let refused = session.client.start(Method::ToolsCall, call_of("echo", "{}"), &no_options());
+    assert_eq!(refused, Err(ApiError::Closed));
+    if !bench.cell.is_scripted() {
+        // Nobody waits for it any more, which its handler learns.
+        session.until("cancelled 0", 1);
+    }
+}
+
+/// Each of two clients of one server has its own.
+pub(super) fn keeps_apart(bench: &Bench) {
+    let mut one = bench.open(&[]);
+    let mut two = one.beside(&bench.setup());
+    let slow = one.start("hold", "{}");
+    one.until("call hold", 1);
+    assert_eq!(two.tool("echo", r#"{"text":"two"}"#), "two");
+    two.client.close();
+    one.goes_on();
+    one.client.cancel(slow);
+    one.until_given_up("hold");
+    one.goes_on();
+}
+
+/// What is open may finish, and nothing more is begun.
+pub(super) fn is_shut_down(bench: &Bench) {
+    let mut session = bench.open(&[]);
+    let open = session.start("sleep", r#"{"ms":150}"#);
+    session.until("call sleep", 1);
+    assert_eq!(session.tool("stop", "{}"), "stopped");
+    let Outcome::Complete(_) = session.client.wait(open) else { panic!("what is open may finish") };
+    if !bench.cell.is_http() {
+        let (mut waited, step) = (Duration::ZERO, Duration::from_millis(5));
+        while session.client.closed().is_none() {
+            assert!(waited < LONG, "it is never over");
+            session.client.pass(step);
+            waited += step;
+        }
+        assert_eq!(session.client.closed(), Some(CloseReason::Eof));
+        return;
+    }
+    // Where a connection is an exchange's, it is over when the next one does not get through.
+    assert!(!matches!(session.outcome("echo", "{}"), Outcome::Complete(_)));
+    assert_eq!(session.count("call echo"), 0);
 }
 
 fn with_a_full_pipe(bench: &Bench) {

@@ -18,12 +18,13 @@ use crate::axes::{Cell, Runtime};
 use crate::client::{Client, Fault, Setup, Site};
 use crate::live::{Peer, Place};
 use crate::pair::PairSite;
-use crate::{on_smol, on_std};
+use crate::{on_smol, on_std, served};
 
 /// A scenario: it panics where its rule is broken.
-type Scenario = fn(&Bench);
+pub(crate) type Scenario = fn(&Bench);
 
-pub(crate) const SCENARIOS: [(&str, Scenario); 30] = [
+/// Of a client that meets a scripted peer.
+pub(crate) const TO_SCRIPTED: [(&str, Scenario); 31] = [
     ("connect", openings::connects),
     ("the revision is found", openings::finds_the_revision),
     ("nobody is there", openings::nobody_is_there),
@@ -51,9 +52,34 @@ pub(crate) const SCENARIOS: [(&str, Scenario); 30] = [
     ("a server that dies in a call", faults::loses_a_call),
     ("half-closed by the server", faults::is_half_closed),
     ("a session that is forgotten", faults::is_forgotten),
+    ("two clients", endings::keeps_apart),
     ("shutdown in every state", endings::shuts_down),
     ("grandchildren end with it", endings::leaves_nothing_behind),
     ("a server that ignores the end", endings::stops_the_stubborn),
+];
+
+/// Of a client that meets a server of ours.
+pub(crate) const TO_SERVED: [(&str, Scenario); 20] = [
+    ("connect", openings::connects),
+    ("the revision is found", openings::finds_the_revision),
+    ("discovery", calls::discovers),
+    ("calls", calls::calls),
+    ("a hundred calls at once", calls::calls_at_once),
+    ("errors", calls::errors),
+    ("errors of tools", calls::fails),
+    ("a handler that panics", calls::survives_a_panic),
+    ("progress", calls::progresses),
+    ("cancel", calls::cancels),
+    ("idle timeout", calls::idles),
+    ("absolute timeout", calls::takes_too_long),
+    ("a lot in both directions", calls::brings_much),
+    ("an answer that is too big", faults::brings_too_much),
+    ("input", calls::asks),
+    ("input of who cannot be asked", calls::cannot_be_asked),
+    ("a change of a listing", calls::is_told_of_a_change),
+    ("two clients", endings::keeps_apart),
+    ("closed with a call open", endings::in_a_call),
+    ("shut down by the server", endings::is_shut_down),
 ];
 
 /// What the client says when it is asked.
@@ -86,7 +112,12 @@ impl Bench {
         if self.cell.runtime == Runtime::Pair {
             return Rc::new(PairSite::start(&self.cell, flags));
         }
-        let peer = Peer::start(self.cell.transport, self.cell.revision, flags);
+        let peer = if self.cell.is_scripted() {
+            Peer::start(self.cell.transport, self.cell.revision, flags)
+        } else {
+            assert!(flags.is_empty(), "a server of ours keeps its word");
+            served::start(self.cell.half, self.cell.transport)
+        };
         Rc::new(LiveSite { runtime: self.cell.runtime, peer })
     }
 
@@ -177,6 +208,12 @@ fn opening(cell: &Cell) -> &'static [&'static str] {
 }
 
 impl Session {
+    /// Another client of the same server.
+    fn beside(&self, setup: &Setup) -> Self {
+        let client = self.site.connect(setup).unwrap_or_else(|fault| panic!("{fault:?}"));
+        Self { site: Rc::clone(&self.site), client, cell: self.cell }
+    }
+
     fn start(&mut self, tool: &str, arguments: &str) -> RequestHandle {
         self.start_with(tool, arguments, &no_options())
     }
@@ -227,9 +264,10 @@ impl Session {
 
     /// Waits until the server knows that the call of this tool is not waited for any more.
     fn until_given_up(&mut self, tool: &str) {
+        self.until(&format!("call {tool}"), 1);
         let id = self.id_of(tool);
         // Where each exchange has a stream of its own and no session, to close it says so.
-        let entry = if self.cell.is_http() && self.cell.is_modern() {
+        let entry = if self.cell.is_scripted() && self.cell.is_http() && self.cell.is_modern() {
             format!("closed call {tool} {id}")
         } else {
             format!("cancelled {id}")
