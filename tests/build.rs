@@ -1,7 +1,8 @@
 //! Makes doc-tests of the guide in `docs/guide`: one module a page, whose Rust is compiled and run.
 //!
 //! A page shows what its reader needs and no more. What a snippet needs besides stands above it in a comment that no
-//! reader sees (`<!-- setup` … `-->`), and `sanswire demo-server` is the server that was built here.
+//! reader sees (`<!-- setup` … `-->`, and `<!-- then` for what follows it), and `sanswire demo-server` is the server that was
+//! built here.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,12 +33,13 @@ fn main() {
 /// The page with whole programs for its snippets.
 fn doc_tests(page: &str) -> String {
     let mut out = String::new();
-    let mut setup = String::new();
+    let (mut setup, mut then) = (String::new(), String::new());
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
-        if line == "<!-- setup" {
+        if let "<!-- setup" | "<!-- then" = line {
+            let to = if line == "<!-- setup" { &mut setup } else { &mut then };
             for hidden in lines.by_ref().take_while(|line| *line != "-->") {
-                let _ = writeln!(setup, "# {hidden}");
+                let _ = writeln!(to, "# {hidden}");
             }
         } else if line.starts_with("```rust") {
             let code: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
@@ -48,12 +50,12 @@ fn doc_tests(page: &str) -> String {
             } else {
                 ("# fn main() -> Result<(), Box<dyn std::error::Error>> {\n", "# Ok(())\n# }\n")
             };
-            let setup = std::mem::take(&mut setup);
-            let _ = write!(out, "{line}\n{before}{setup}{code}\n{after}```\n");
+            let _ = write!(out, "{line}\n{before}{setup}{code}\n{then}{after}```\n");
+            (setup, then) = (String::new(), String::new());
         } else {
             let _ = writeln!(out, "{line}");
         }
     }
-    assert!(setup.is_empty(), "a setup stands above no snippet");
+    assert!(setup.is_empty() && then.is_empty(), "a comment for the tests stands above no snippet");
     out
 }

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sanswire::host::HostConfig;
+use sanswire::host::catalog::MAX_EXPOSED_BYTES;
 use sanswire::limits::Limits;
+use sanswire_std::{ServerOptions, StopLadder};
 
 fn guide() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide")
@@ -101,5 +104,37 @@ fn the_page_of_limits_has_all_of_them_with_their_defaults() {
         let shown = cells[2].trim();
         // A comma between digits belongs to a number.
         assert_eq!(shown.split(", ").nth(place), Some(value.as_str()), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn the_numbers_in_the_text_are_those_of_the_code() {
+    let kib = |bytes: usize| format!("{} KiB", bytes >> 10);
+    let host = HostConfig::default();
+    let minutes = |time: Duration| time.as_secs() / 60;
+    assert_eq!(minutes(host.pages.life), 30, "half an hour");
+    assert_eq!(host.policy.ask_on_repeat, 3, "the third one");
+    assert_eq!(host.reconnect.max_attempts, 3, "three times in vain");
+    assert_eq!((minutes(host.approvals.expiry), minutes(ServerOptions::default().state_lifetime)), (10, 10));
+    for (page, text) in [
+        ("hosts.md", format!("no more than {MAX_EXPOSED_BYTES} characters")),
+        ("hosts.md", format!("schema ({})", kib(host.definitions.max_schema_bytes))),
+        ("hosts.md", format!("description ({})", kib(host.definitions.max_description_bytes))),
+        ("hosts.md", format!("of a server ({},000)", host.definitions.max_tools / 1000)),
+        ("hosts.md", format!("Up to {} they", kib(host.exposure.eager_bytes))),
+        ("hosts.md", format!("cut at {}", kib(host.results.max_result_bytes))),
+        ("hosts.md", "kept for half an hour".into()),
+        ("hosts.md", "tried three times in vain".into()),
+        ("policy.md", "from the third identical call".into()),
+        ("policy.md", format!("{} questions at once", host.approvals.max_open)),
+        ("policy.md", "good for ten minutes".into()),
+        ("serving.md", "lasts ten minutes".into()),
+        ("serving.md", format!("`Limits::drain` ({} s)", Limits::default().drain.as_secs())),
+        ("clients.md", format!("longer than the {} s", Limits::default().request_idle.as_secs())),
+        ("troubleshooting.md", format!("within {} s", StopLadder::default().total.as_secs())),
+    ] {
+        let words: Vec<_> =
+            fs::read_to_string(guide().join(page)).unwrap().split_whitespace().map(str::to_owned).collect();
+        assert!(words.join(" ").contains(&text), "{page}: {text}");
     }
 }
