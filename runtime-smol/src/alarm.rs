@@ -23,6 +23,18 @@ impl Alarm {
         self.at = None;
     }
 
+    /// Looks whether it rang, where nobody else tells.
+    pub(crate) fn look(&mut self, cx: &mut Context<'_>) {
+        if self.at.is_some() && self.timer.as_mut().is_some_and(|timer| Pin::new(timer).poll(cx).is_ready()) {
+            self.at = None;
+        }
+    }
+
+    /// When it rings.
+    pub(crate) const fn at(&self) -> Option<Instant> {
+        self.at
+    }
+
     /// `bell` rings at `at` or before. False: it is that late already.
     pub(crate) fn set(&mut self, at: Instant, clock: Clock, bell: &Waker) -> bool {
         if self.at.is_some_and(|armed| armed <= at) {

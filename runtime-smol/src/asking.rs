@@ -11,8 +11,10 @@ use sanswire::client::{
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
+use sanswire::mcp::types::input::InputAnswer;
 
 use crate::client::Client;
+use crate::options::Responder;
 use crate::pending::{Cork, Pending};
 use crate::shared::State;
 
@@ -88,13 +90,7 @@ impl Client {
         loop {
             let Outcome::InputRequired(input) = outcome else { return Ok(outcome) };
             let Some(responder) = &self.shared().responder else { return Ok(Outcome::InputRequired(input)) };
-            if input.requests().is_empty() {
-                Timer::after(input.pause()).await;
-            }
-            let mut answers = InputAnswers::new();
-            for asked in input.requests() {
-                answers.set(&asked.key, responder.respond(&asked.request).await);
-            }
+            let answers = answers_to(&input, Some(&**responder)).await;
             let next = self
                 .begin(on_progress.is_some(), |state, now| state.link.resume(&input, &answers, options, now));
             let pending = match next {
@@ -146,6 +142,28 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
         self.begin(true, |state, now| state.link.request(method, params, options, now))
+    }
+
+    /// As [`start`](Self::start), with progress for [`Pending::next_progress`] if it is wanted.
+    pub(crate) fn start_with(
+        &self,
+        method: Method,
+        params: Option<RawJson>,
+        options: &RequestOptions,
+        wants_progress: bool,
+    ) -> Result<Pending, ApiError> {
+        self.begin(wants_progress, |state, now| state.link.request(method, params, options, now))
+    }
+
+    /// As [`resume`](Self::resume), and does not wait.
+    pub(crate) fn start_resume(
+        &self,
+        from: &InputRequired,
+        answers: &InputAnswers,
+        options: &RequestOptions,
+        wants_progress: bool,
+    ) -> Result<Pending, ApiError> {
+        self.begin(wants_progress, |state, now| state.link.resume(from, answers, options, now))
     }
 
     /// Calls a tool and does not wait; see [`start`](Self::start).
@@ -231,6 +249,23 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// Answers what a server wants to know before it goes on with a call. Without a responder nothing is answered, and the
+/// server is told so.
+pub(crate) async fn answers_to(input: &InputRequired, responder: Option<&dyn Responder>) -> InputAnswers {
+    if !input.pause().is_zero() {
+        Timer::after(input.pause()).await;
+    }
+    let mut answers = InputAnswers::new();
+    for asked in input.requests() {
+        let answer = match responder {
+            Some(responder) => responder.respond(&asked.request).await,
+            None => InputAnswer::Cancel,
+        };
+        answers.set(&asked.key, answer);
+    }
+    answers
 }
 
 /// Waits for the end of a request, and tells its progress on the way.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use sanswire::error::CloseReason;
+
 use crate::shared::Shared;
 use crate::shutdown::{all_ended, patience_of, shut_down};
 
@@ -36,6 +38,43 @@ impl Closer {
             shared.begin_close();
         }
         all_ended(&open).await;
+    }
+
+    /// As [`close`](Self::close), and waits for nothing.
+    pub(crate) fn begin(&self) {
+        let connections = {
+            let mut held = self.held();
+            held.closed = true;
+            held.connections.clone()
+        };
+        for shared in connections.iter().filter_map(Weak::upgrade) {
+            shared.begin_close();
+        }
+    }
+
+    /// As [`begin`](Self::begin), and each as by [`Client::kill`](crate::Client::kill). One that ended by itself is only
+    /// closed: its exit status and its last words are its own then.
+    pub(crate) fn begin_kill(&self) {
+        let now = Instant::now();
+        let connections = {
+            let mut held = self.held();
+            held.closed = true;
+            held.patience_until = Some(now);
+            held.connections.clone()
+        };
+        for shared in connections.iter().filter_map(Weak::upgrade) {
+            // Its keeper may have begun to close it meanwhile.
+            let goes_on = matches!(shared.lock().closed, None | Some(CloseReason::Local));
+            if goes_on {
+                shared.hurry(now);
+                shared.cut_off();
+            }
+        }
+    }
+
+    /// Whether a connection was opened with it, or is being opened so far that it ends by itself.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.held().connections.iter().any(|connection| connection.strong_count() > 0)
     }
 
     /// As [`close`](Self::close), and as [`close_all`](crate::close_all) within `total`. Whether all servers that were

@@ -15,7 +15,8 @@ pub(crate) struct Guests {
 }
 
 impl Guests {
-    fn next(&mut self) -> u64 {
+    /// A number for one more.
+    pub(crate) const fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
     }

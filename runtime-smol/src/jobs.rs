@@ -1,5 +1,5 @@
-//! The embedder's answers to what a server of the older revisions asks: futures that the watch runs, four at once for each
-//! connection. No call waits for them.
+//! Futures that the watch runs: what a host does beside its calls, and the embedder's answers to what a server of the older
+//! revisions asks, four at once for each connection. No call waits for them.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use sanswire::jsonrpc::ErrorObject;
 use sanswire::mcp::codes::INTERNAL_ERROR;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 
-use crate::options::{Answering, Responder};
+use crate::options::Responder;
 use crate::shared::{Shared, State};
 use crate::watch::Watch;
 
@@ -25,7 +25,7 @@ const MAX_JOBS: usize = 4;
 /// How long to wait before looking for room in a full outbox again.
 const ROOM: Duration = Duration::from_millis(10);
 
-/// One answer in the making.
+/// One of them.
 pub(crate) struct Job {
     watch: Watch,
     work: Mutex<Option<Work>>,
@@ -37,11 +37,21 @@ pub(crate) struct Job {
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Job {
+    /// Work that waits to [begin](Self::begin).
+    pub(crate) fn new(watch: Watch, work: impl Future<Output = ()> + Send + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            watch,
+            work: Mutex::new(Some(Box::pin(work))),
+            queued: AtomicBool::new(false),
+            withdrawn: AtomicBool::new(false),
+        })
+    }
+
     pub(crate) fn begin(self: Arc<Self>) {
         self.wake();
     }
 
-    /// Nobody waits for the answer any more. One that is being polled is let go after that.
+    /// Nobody waits for it any more. One that is being polled is let go after that.
     pub(crate) fn withdraw(&self) {
         self.withdrawn.store(true, Ordering::SeqCst);
         let work = match self.work.try_lock() {
@@ -51,7 +61,7 @@ impl Job {
         drop(work);
     }
 
-    /// Polls it once. What fails in it costs the answer and nothing else.
+    /// Polls it once. What fails in it costs nothing else.
     pub(crate) fn go_on(self: Arc<Self>) {
         self.queued.store(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self));
@@ -100,17 +110,8 @@ impl Shared {
             && let Some(responder) = &self.responder
             && let Some((handle, request)) = state.asked.pop_front()
         {
-            let job = Arc::new(Job {
-                watch: self.signals.watch().clone(),
-                work: Mutex::new(Some(Box::pin(answer(
-                    self.me.clone(),
-                    Arc::clone(responder),
-                    handle,
-                    request,
-                )))),
-                queued: AtomicBool::new(false),
-                withdrawn: AtomicBool::new(false),
-            });
+            let answer = answer(self.me.clone(), Arc::clone(responder), handle, request);
+            let job = Job::new(self.signals.watch().clone(), answer);
             state.jobs.push((handle, Arc::clone(&job)));
             state.after().begun.push(job);
         }
@@ -165,7 +166,8 @@ async fn answer(
     handle: PeerRequestHandle,
     request: InputRequest,
 ) {
-    let mut answer = Caught::new(&*responder, &request).await;
+    let answered = Caught::new(|| responder.respond(&request)).await;
+    let mut answer = answered.unwrap_or_else(failed);
     while let Some(shared) = shared.upgrade()
         && let Some(left) = shared.hand_in(handle, answer)
     {
@@ -184,26 +186,25 @@ fn failure(message: &str) -> InputAnswer {
     InputAnswer::Error(ErrorObject { code: INTERNAL_ERROR, message: message.into(), data: None })
 }
 
-/// The embedder's answer; a panic in it is an answer too.
-struct Caught<'a>(Option<Answering<'a>>);
+/// What the embedder does; `None` once it panicked.
+pub(crate) struct Caught<'a, T>(Option<Pin<Box<dyn Future<Output = T> + Send + 'a>>>);
 
-impl<'a> Caught<'a> {
-    fn new(responder: &'a dyn Responder, request: &'a InputRequest) -> Self {
-        Self(catch_unwind(AssertUnwindSafe(|| responder.respond(request))).ok())
+impl<'a, T> Caught<'a, T> {
+    pub(crate) fn new(make: impl FnOnce() -> Pin<Box<dyn Future<Output = T> + Send + 'a>>) -> Self {
+        Self(catch_unwind(AssertUnwindSafe(make)).ok())
     }
 }
 
-impl Future for Caught<'_> {
-    type Output = InputAnswer;
+impl<T> Future for Caught<'_, T> {
+    type Output = Option<T>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<InputAnswer> {
-        let polled =
-            self.0.as_mut().map(|answer| catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))));
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let polled = self.0.as_mut().map(|work| catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))));
         match polled {
-            Some(Ok(polled)) => polled,
+            Some(Ok(polled)) => polled.map(Some),
             Some(Err(_)) | None => {
                 self.0 = None;
-                Poll::Ready(failed())
+                Poll::Ready(None)
             }
         }
     }

@@ -83,6 +83,7 @@ async fn start(command: Command, options: &ConnectOptions) -> Result<Started, Co
         });
         return taken(started.map_err(ConnectError::System)?.await);
     };
+    let program = command.program().to_string_lossy().into_owned();
     let started = threads::run("sanswire-wrap", move || {
         let start = launch::prepare(&command, Some(&*wrap), allow)?;
         let system = start.system;
@@ -95,7 +96,8 @@ async fn start(command: Command, options: &ConnectOptions) -> Result<Started, Co
         started.unwrapped = start.unwrapped.map(|error| escaped(&error.to_string()));
         Ok(started)
     });
-    taken(started.map_err(ConnectError::System)?.await)
+    let started = started.map_err(ConnectError::System)?.await;
+    started.unwrap_or_else(|| Err(ConnectError::Wrap { program, source: io::Error::other("it panicked") }))
 }
 
 fn taken(started: Option<Result<Started, ConnectError>>) -> Result<Started, ConnectError> {

@@ -51,7 +51,11 @@ mod ends;
 #[cfg(unix)]
 mod guests;
 #[cfg(unix)]
+pub mod host;
+#[cfg(unix)]
 mod jobs;
+#[cfg(unix)]
+mod keeper;
 #[cfg(unix)]
 mod launch;
 #[cfg(unix)]

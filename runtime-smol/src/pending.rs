@@ -70,19 +70,24 @@ impl Pending {
     /// [`start_with_progress`](crate::Client::start_with_progress). `None` once the request has ended and all its
     /// reports were taken. Up to 64 wait; past that the oldest go.
     pub async fn next_progress(&mut self) -> Option<Progress> {
-        let Self { shared, request, open } = self;
-        let (shared, request, open) = (&**shared, *request, *open);
-        std::future::poll_fn(move |cx| {
-            if !open {
-                return Poll::Ready(None);
-            }
-            let told = |state: &mut Locked<'_>| {
-                let told = state.calls.next_progress(request);
-                if told.is_none() && !state.calls.is_finished(request) { None } else { Some(told) }
-            };
-            shared.poll(Seat::Call(request), cx, told)
-        })
-        .await
+        std::future::poll_fn(|cx| self.poll_progress(cx)).await
+    }
+
+    pub(crate) fn poll_progress(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+        let (request, open) = (self.request, self.open);
+        if !open {
+            return Poll::Ready(None);
+        }
+        let told = |state: &mut Locked<'_>| {
+            let told = state.calls.next_progress(request);
+            if told.is_none() && !state.calls.is_finished(request) { None } else { Some(told) }
+        };
+        self.shared.poll(Seat::Call(request), cx, told)
+    }
+
+    /// What ends it while somebody else waits for it.
+    pub(crate) fn canceller(&self) -> Canceller {
+        Canceller { shared: Arc::clone(&self.shared), request: self.request }
     }
 
     /// Cancels the request. `reason` is told to the server.
@@ -111,6 +116,26 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if self.open {
             self.shared.abandon(self.request, None);
+        }
+    }
+}
+
+/// Ends a request that somebody else waits for: it gets [`Outcome::Cancelled`].
+pub(crate) struct Canceller {
+    shared: Arc<Shared>,
+    request: RequestHandle,
+}
+
+impl Canceller {
+    pub(crate) fn cancel(&self) {
+        let shared = &*self.shared;
+        let mut state = shared.lock();
+        let now = shared.clock.now();
+        if state.link.cancel(self.request, None, now).is_ok() {
+            shared.deliver(&mut state, now);
+            shared.flush(&mut state, now);
+            shared.give_up_if_deaf(&mut state, now);
+            shared.kick(&mut state);
         }
     }
 }

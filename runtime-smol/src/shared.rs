@@ -27,6 +27,7 @@ use crate::ending::{Leaving, Parting};
 use crate::ends::{MAX_READS, Step};
 use crate::guests::Guests;
 use crate::jobs::Job;
+use crate::keeper::Keeper;
 use crate::lead::Seat;
 use crate::link::Link;
 use crate::options::Responder;
@@ -76,6 +77,7 @@ pub(crate) struct State {
     /// The turns at the last look of the watch.
     pub(crate) seen: u64,
     pub(crate) notices: Notices,
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) corks: u32,
     /// What the server asked and nobody has begun to answer.
     pub(crate) asked: VecDeque<(PeerRequestHandle, InputRequest)>,
@@ -247,6 +249,7 @@ impl Shared {
             suspect: None,
             seen: 0,
             notices: Notices::default(),
+            keeper: None,
             corks: 0,
             asked: VecDeque::new(),
             jobs: Vec::new(),
@@ -361,15 +364,20 @@ impl Shared {
                 Event::Finished { request, outcome } => {
                     let waiter = state.calls.finish(request, outcome);
                     state.wake_call(self, request, waiter);
+                    state.wake_keeper_for(request);
                 }
                 Event::Progress { request, progress } => {
                     let waiter = state.calls.report(request, progress);
                     state.wake_call(self, request, waiter);
                 }
+                Event::Notification { subscription, method, .. }
+                    if !state.keeper.as_ref().is_none_or(|keeper| keeper.wants(subscription, &method)) => {}
                 Event::Notification { subscription, method, params } => {
                     state.notices.push(Notification::new(subscription, method, params));
+                    state.wake_keeper();
                     state.wake_guests(self);
                 }
+                Event::Renewed(peer) if state.keeper.is_some() => state.renew(peer),
                 Event::Renewed(peer) => {
                     state.peer = Some(peer);
                     // What was listed in the session that the server forgot may be stale: as if it had said so.
@@ -386,7 +394,10 @@ impl Shared {
                     state.peer = Some(peer);
                     state.wake_guests(self);
                 }
-                Event::Verdict(verdict) => state.verdict = Some(verdict),
+                Event::Verdict(verdict) => {
+                    state.verdict = Some(verdict);
+                    state.wake_keeper();
+                }
                 Event::Violation(violation) => {
                     state.violations.push(violation);
                     state.violations.truncate(MAX_VIOLATIONS);
@@ -396,6 +407,7 @@ impl Shared {
                     self.withdraw_all(state);
                     self.part(state, now);
                     state.wake_guests(self);
+                    state.wake_keeper();
                 }
                 _ => {}
             }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use async_executor::{Executor, LocalExecutor};
 use async_io::{Async, Timer};
 use libtest_mimic::{Failed, Trial};
+use sanswire_smol::host::HostBuilder;
 use sanswire_smol::sanswire::client::{Outcome, RequestOptions};
 use sanswire_smol::sanswire::jsonrpc::RawJson;
 use sanswire_smol::sanswire::mcp::types::call_result::CallToolResult;
@@ -34,6 +35,14 @@ impl Env {
         let mut options = options();
         options.watch = self.watch.clone();
         options
+    }
+
+    /// The watch of its hosts.
+    pub(crate) fn watching(&self, builder: HostBuilder) -> HostBuilder {
+        match &self.watch {
+            Some(watch) => builder.watch(watch.clone()),
+            None => builder,
+        }
     }
 }
 

@@ -8,8 +8,18 @@
 
 mod asks;
 mod calls;
+mod child;
 mod closing;
 mod common;
+mod host_calls;
+mod host_common;
+mod host_reconnect;
+mod host_servers;
+mod host_soak;
+mod host_steps;
+// The server is the same for hosts of all runtimes.
+#[path = "../../../runtime-std/tests/it/hosted.rs"]
+mod hosted;
 mod leading;
 mod parting;
 mod places;
@@ -46,6 +56,11 @@ fn main() -> ExitCode {
                 asks::trials(),
                 calls::trials(),
                 closing::trials(),
+                host_calls::trials(),
+                host_reconnect::trials(),
+                host_servers::trials(),
+                host_soak::trials(),
+                host_steps::trials(),
                 leading::trials(),
                 parting::trials(),
                 places::trials(),

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use sanswire_smol::sanswire::jsonrpc::{JsonRef, RawJson};
 
+use crate::child::{content, text};
+
 pub(crate) struct Server {
     flags: Vec<String>,
     out: Mutex<Box<dyn Write + Send>>,
@@ -25,6 +27,11 @@ pub(crate) struct Server {
 }
 
 pub(crate) fn serve_stdio(flags: &[String]) {
+    if let Some((kind, flags)) = flags.split_first()
+        && kind == "hosted"
+    {
+        return crate::hosted::serve(flags);
+    }
     if let Some(path) = flags.iter().find_map(|flag| flag.strip_prefix("pid=")) {
         std::fs::write(path, std::process::id().to_string()).unwrap();
     }
@@ -35,17 +42,8 @@ pub(crate) fn serve_stdio(flags: &[String]) {
     }
 }
 
-fn text(value: Option<JsonRef<'_>>) -> String {
-    value.and_then(JsonRef::str).map(|text| text.decode().into_owned()).unwrap_or_default()
-}
-
 fn raw_text(value: JsonRef<'_>) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
-}
-
-fn content(text: &str) -> String {
-    let text = RawJson::serialize(text).unwrap();
-    format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, text.as_str())
 }
 
 impl Server {

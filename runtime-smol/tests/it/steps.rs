@@ -27,7 +27,7 @@ pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
 }
 
 /// Polls `future` when it is woken, `polls` times at most, and drops it then. Whether it was ready.
-fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let (count, waker) = Count::new();
     for _ in 0..polls {
@@ -42,7 +42,7 @@ fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
 
 /// Gives up after no poll, one, two ..., until it is ready. Each time `check` is run. What is done at once, since the
 /// answer was quicker than the first poll, is tried again: one has to be given up while it waits.
-fn at_every_point<T, F: Future<Output = T>>(mut make: impl FnMut() -> F, mut check: impl FnMut()) {
+pub(crate) fn at_every_point<T, F: Future<Output = T>>(mut make: impl FnMut() -> F, mut check: impl FnMut()) {
     let mut waited = false;
     for _ in 0..50 {
         for polls in 0..1000 {
@@ -84,18 +84,24 @@ fn connecting_may_be_given_up_at_any_point() {
     });
     // One that was given up may come so far as to write its number later: none is left of those either.
     block_on(async {
-        eventually("no child is left", || {
-            let task = format!("/proc/self/task/{}/children", std::process::id());
-            std::fs::read_to_string(task).is_ok_and(|children| {
-                !children.split_whitespace().filter_map(|pid| pid.parse().ok()).any(|pid| {
-                    std::fs::read(format!("/proc/{pid}/cmdline"))
-                        .is_ok_and(|line| String::from_utf8_lossy(&line).contains(&flag))
-                        && runs(pid)
-                })
-            })
-        })
-        .await;
+        eventually("no child is left", || !has_child(&flag)).await;
     });
+}
+
+/// Whether a child of this process runs that was given this flag. Each is its thread's.
+pub(crate) fn has_child(flag: &str) -> bool {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let children = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    // A thread may end meanwhile.
+    let children: Vec<u32> = children
+        .filter_map(Result::ok)
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    children.into_iter().any(|pid| {
+        std::fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(flag))
+            && runs(pid)
+    })
 }
 
 fn a_call_may_be_given_up_at_any_point() {

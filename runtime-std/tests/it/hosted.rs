@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sanswire_std::sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::jsonrpc::{JsonRef, RawJson};
 
 use crate::child::{content, reply, say, text};
 

@@ -11,34 +11,29 @@
 //! Nothing of a host passes through one thread or task: who waits for a call does what it takes, step by step ([`Step`]),
 //! and each connection has a keeper of its own ([`Todo`]).
 
+mod calls;
+mod connections;
 mod health;
 mod link;
 mod observed;
 mod slot;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::calls::{CallRefused, CallRequest};
 use super::event::{CallHandle, ClientHandle, Effect, Event, RequestKey};
-use super::link::Status;
 use super::machine::Host;
 use super::policy::ApprovalRequest;
-use crate::client::{Outcome, Progress, Start};
-use crate::error::ApiError;
+use crate::client::Start;
 use crate::time::Instant;
 
 pub use health::health_of;
 pub use link::{Job, Link, Todo};
 pub use observed::Observed;
 pub use slot::{Asked, Slot, Step, Work};
-
-/// The most connections of one server that are being shut while another is opened: one whose processes are slow to end
-/// must not fill the system with them.
-const MAX_LEAVING: usize = 4;
 
 /// What a runtime waits with, and what it speaks to servers through.
 pub trait Kinds {
@@ -276,214 +271,6 @@ impl<K: Kinds> Desk<K> {
             let waiter = self.calls.get_mut(call).and_then(|slot| slot.waiter.take());
             self.settled.deeds.extend(waiter.map(Deed::Wake));
         }
-    }
-}
-
-/// What is done for a call.
-impl<K: Kinds> Desk<K> {
-    /// Asks for a call, which has its place here until it is [forgotten](Self::forget) or its end was taken.
-    ///
-    /// # Errors
-    /// [`CallRefused`]: it was not accepted.
-    pub fn call(
-        &mut self,
-        request: CallRequest,
-        wants_progress: bool,
-        now: Instant,
-    ) -> Result<CallHandle, CallRefused> {
-        let call = self.machine.call(request, now)?;
-        self.calls.insert(call, Slot::new(wants_progress));
-        Ok(call)
-    }
-
-    /// What whoever waits for a call is to do next.
-    pub fn step(&mut self, call: CallHandle) -> Step {
-        let Some(slot) = self.calls.get_mut(&call) else { return Step::Sleep };
-        slot.attended = true;
-        let step = slot.step();
-        if matches!(step, Step::End(_)) {
-            self.calls.remove(&call);
-        } else if matches!(step, Step::Sleep)
-            && let Some(question) = self.unasked(call)
-        {
-            if let Some(slot) = self.calls.get_mut(&call) {
-                slot.asking = Some(question.handle);
-            }
-            return Step::Ask(question);
-        }
-        step
-    }
-
-    /// A question that is about this call too, and that nobody has begun to ask.
-    fn unasked(&mut self, call: CallHandle) -> Option<Box<ApprovalRequest>> {
-        let machine = &self.machine;
-        self.calls.values_mut().find_map(|slot| {
-            slot.question.take_if(|question| machine.asked_about(question.handle).contains(&call))
-        })
-    }
-
-    /// There is nothing to do for a call: `waiter` is woken once there is. Who was to be woken before; `waiter` itself if
-    /// there is no such call.
-    pub fn sleep(&mut self, call: CallHandle, waiter: K::Waiter) -> Option<K::Waiter> {
-        match self.calls.get_mut(&call) {
-            Some(slot) => slot.waiter.replace(waiter),
-            None => Some(waiter),
-        }
-    }
-
-    /// Who is woken once there is something to do for a call.
-    #[must_use]
-    pub fn sleeper(&self, call: CallHandle) -> Option<&K::Waiter> {
-        self.calls.get(&call)?.waiter.as_ref()
-    }
-
-    /// Whether a call is over, or was forgotten.
-    #[must_use]
-    pub fn is_over(&self, call: CallHandle) -> bool {
-        self.calls.get(&call).is_none_or(|slot| slot.end.is_some())
-    }
-
-    /// The request of a call, if it is to be made now.
-    pub fn work_of(&mut self, call: CallHandle) -> Option<Work> {
-        self.calls.get_mut(&call)?.take_work()
-    }
-
-    /// A request that was taken out was made. False: it is not wanted any more, so drop it.
-    pub fn opened(&mut self, call: CallHandle, canceller: K::Canceller) -> bool {
-        self.calls.get_mut(&call).is_some_and(|slot| slot.running.opened(canceller))
-    }
-
-    /// What the request of a call came to.
-    pub fn outcome(&mut self, call: CallHandle, outcome: Result<Outcome, ApiError>, now: Instant) {
-        if let Some(slot) = self.calls.get_mut(&call) {
-            slot.running = slot::Running::No;
-        }
-        self.machine.handle_outcome(RequestKey::Call(call), outcome, now);
-    }
-
-    /// Reports that wait for whoever waits for a call.
-    pub fn take_progress(&mut self, call: CallHandle) -> VecDeque<Progress> {
-        let waiting = self.calls.get_mut(&call).and_then(|slot| slot.progress.as_mut());
-        waiting.map(core::mem::take).unwrap_or_default()
-    }
-
-    /// The server that a call was sent to last.
-    #[must_use]
-    pub fn server_of(&self, call: CallHandle) -> Option<Arc<str>> {
-        self.calls.get(&call)?.server.clone()
-    }
-
-    /// Whether the question that this call took is still open and its own to ask.
-    #[must_use]
-    pub fn is_asking(&self, call: CallHandle, question: &ApprovalRequest) -> bool {
-        self.calls.get(&call).is_some_and(|slot| slot.asking == Some(question.handle))
-    }
-
-    /// The question that this call took was put to somebody, who answered it or leaves it open.
-    pub fn asked(&mut self, call: CallHandle, question: &ApprovalRequest) {
-        if let Some(slot) = self.calls.get_mut(&call) {
-            slot.asking.take_if(|asking| *asking == question.handle);
-        }
-    }
-
-    /// Whoever waited for this call asks no more: the question that it took goes to another call that is the same, if it
-    /// is still open. Call it once the call is over.
-    pub fn hand_on(&mut self, question: Box<ApprovalRequest>) {
-        self.ask(question);
-    }
-
-    /// Nobody waits for a call any more, and nothing of it matters. What is left of it is best dropped without the lock.
-    pub fn forget(&mut self, call: CallHandle) -> Option<Slot<K>> {
-        self.calls.remove(&call)
-    }
-}
-
-/// What is done for a connection.
-impl<K: Kinds> Desk<K> {
-    /// `keeper` looks after a connection from here on, and is woken for what there is to do. False: the connection is not
-    /// wanted any more.
-    pub fn arrive(&mut self, client: ClientHandle, keeper: K::Waiter) -> bool {
-        let Some(link) = self.links.get_mut(&client) else { return false };
-        link.keeper = Some(keeper);
-        !link.shut
-    }
-
-    /// Whether a connection may be opened, or is not to be opened at all: too many of its server's may be being shut.
-    #[must_use]
-    pub fn has_room(&self, client: ClientHandle) -> bool {
-        let Some(link) = self.links.get(&client).filter(|link| !link.shut) else { return true };
-        let leaving = |other: &&Link<K>| other.shut && other.server == link.server;
-        self.links.values().filter(leaving).count() < MAX_LEAVING
-    }
-
-    /// Calls can be made over a connection from here on.
-    pub fn attach(&mut self, client: ClientHandle, connection: K::Client) {
-        if let Some(link) = self.links.get_mut(&client) {
-            link.client = Some(connection);
-        }
-    }
-
-    /// Calls cannot be made any more. What is given is best dropped without the lock.
-    pub fn detach(&mut self, client: ClientHandle) -> Option<K::Client> {
-        self.links.get_mut(&client)?.client.take()
-    }
-
-    /// What a connection's keeper is to do next.
-    pub fn todo(&mut self, client: ClientHandle) -> Todo {
-        self.links.get_mut(&client).map_or(Todo::Leave, Link::next)
-    }
-
-    /// Whether a connection is to be shut, or is gone.
-    #[must_use]
-    pub fn is_shut(&self, client: ClientHandle) -> bool {
-        self.links.get(&client).is_none_or(|link| link.shut)
-    }
-
-    /// Whether a connection is to be killed: nothing came of it.
-    #[must_use]
-    pub fn has_failed(&self, client: ClientHandle) -> bool {
-        self.links.get(&client).is_some_and(|link| link.failed)
-    }
-
-    /// A connection is gone. What is left of it is best dropped without the lock.
-    pub fn leave(&mut self, client: ClientHandle) -> Option<Link<K>> {
-        self.links.remove(&client)
-    }
-
-    /// An open connection.
-    #[must_use]
-    pub fn connection(&self, client: ClientHandle) -> Option<K::Client> {
-        self.links.get(&client)?.client.clone()
-    }
-
-    /// The connection by which a server can be called.
-    #[must_use]
-    pub fn current(&self, server: &str) -> Option<K::Client> {
-        self.machine.state(server).filter(|state| state.status == Status::Connected)?;
-        self.newest(server)
-    }
-
-    /// The servers that can be called, each with its connection; without one it is just lost.
-    #[must_use]
-    pub fn connected(&self) -> Vec<(Arc<str>, Option<K::Client>)> {
-        let states = self.machine.states().into_iter().filter(|state| state.status == Status::Connected);
-        states.map(|state| (state.name.clone(), self.newest(&state.name))).collect()
-    }
-
-    fn newest(&self, server: &str) -> Option<K::Client> {
-        let links = self.links.values().rev().filter(|link| !link.shut && &*link.server == server);
-        links.filter_map(|link| link.client.clone()).next()
-    }
-
-    /// The connections that are not gone, each with its server.
-    pub fn links(&self) -> impl ExactSizeIterator<Item = (ClientHandle, &Arc<str>)> {
-        self.links.iter().map(|(client, link)| (*client, &link.server))
-    }
-
-    /// What ends the connections that are not gone.
-    #[must_use]
-    pub fn closers(&self) -> Vec<K::Closer> {
-        self.links.values().map(|link| link.closer.clone()).collect()
     }
 }
 

@@ -5,10 +5,11 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::connections::MAX_LEAVING;
 use super::*;
-use crate::client::{self, Peer};
+use crate::client::{self, Outcome, Peer};
 use crate::host::policy::{Answer, ServerMode};
-use crate::host::{CallOutcome, HostConfig, Mask, Provenance, ServerConfig, Target};
+use crate::host::{CallOutcome, CallRequest, HostConfig, Mask, Provenance, ServerConfig, Target};
 use crate::jsonrpc::RawJson;
 use crate::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
 use crate::mcp::{Method, Revision};
