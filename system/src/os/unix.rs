@@ -10,7 +10,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-pub use ends::{ChildEnds, child_ends, set_nonblocking, to_timespec};
+pub use ends::{ChildEnds, child_ends, keep_alive, set_nonblocking, to_timespec};
 pub use input::{Input, discard, read_stderr};
 pub(crate) use log::open_log;
 pub use process::{Child, Exiting};

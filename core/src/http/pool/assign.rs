@@ -52,6 +52,7 @@ impl Pool {
         let now = self.clock.advance(now);
         loop {
             self.take_effects(now);
+            self.stale = false;
             if self.waiting.is_empty() || !self.staff(now) {
                 return;
             }
@@ -73,6 +74,7 @@ impl Pool {
     }
 
     fn wait(&mut self, order: Order) {
+        self.stale = true;
         let place = self.waiting.partition_point(|other| other.rank() < order.rank());
         self.waiting.insert(place, order);
     }
@@ -157,6 +159,7 @@ impl Pool {
         let now = self.clock.advance(now);
         let Some(line) = self.lines.get_mut(&connection).filter(|line| line.looked_at) else { return };
         line.looked_at = false;
+        self.stale = true;
         if line.open.is_some() {
             self.begin(connection, now);
         } else {
@@ -193,6 +196,7 @@ impl Pool {
         let line = Line::new(self.limits.clone(), dial.to, dial.partition, now);
         self.lines.insert(connection, line);
         self.idle.push(connection);
+        self.stale = true;
     }
 
     /// A connection was not made. What it was begun for ends, if that waits still. What came later may do better: it is
@@ -200,6 +204,7 @@ impl Pool {
     pub fn handle_connect_failed(&mut self, connection: ConnectionHandle, now: Instant) {
         let now = self.clock.advance(now);
         let Some(dial) = self.take_dial(connection) else { return };
+        self.stale = true;
         let place = self.waiting.iter().position(|order| order.exchange == dial.wanted_by);
         if let Some(order) = place.and_then(|place| self.waiting.remove(place)) {
             self.end(order.exchange, End::Unreachable, now);
@@ -253,6 +258,7 @@ impl Pool {
         if let Some(observer) = &mut self.observer {
             observer.end(exchange, false);
         }
+        self.stale = true;
         self.waiting.retain(|order| order.exchange != exchange);
         let Some((connection, line)) = self.lines.iter_mut().find(|(_, line)| line.carries(exchange)) else {
             return;

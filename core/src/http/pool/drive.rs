@@ -121,6 +121,7 @@ impl Pool {
                 ClientEvent::Closed(_) => {}
             }
         }
+        self.stale = true;
         if over.is_some() || line.open.is_none() && !line.machine.is_idle() {
             self.bury(connection, fault_of(over), now);
         } else if line.open.is_none() {

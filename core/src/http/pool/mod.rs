@@ -72,6 +72,8 @@ pub struct Pool {
     /// Connections that were asked for so far.
     numbers: u64,
     observer: Option<Box<dyn Observer + Send>>,
+    /// Something came in since what waits was last looked at.
+    stale: bool,
     /// No connection is made or kept any more.
     over: bool,
 }
@@ -106,6 +108,7 @@ impl Pool {
             actions: VecDeque::new(),
             numbers: 0,
             observer: None,
+            stale: false,
             over: false,
         }
     }
@@ -139,10 +142,11 @@ impl Pool {
         self.lines.iter().map(move |(connection, line)| (*connection, line.wants_read(takes)))
     }
 
-    /// Whether there is something to do: [`carry_out`](Self::carry_out), and the actions.
+    /// Whether there is something to do: [`carry_out`](Self::carry_out), and the actions. What waits for something to come
+    /// in first does not count.
     #[must_use]
     pub fn has_output(&self) -> bool {
-        !self.actions.is_empty() || !self.waiting.is_empty() || self.client.has_effects()
+        !self.actions.is_empty() || self.client.has_effects() || self.stale && !self.waiting.is_empty()
     }
 
     /// What to do next, oldest first. There are at most a few for each connection.

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use sanswire::http::{Authority, Scheme};
 #[cfg(not(feature = "tls"))]
 use sanswire_system::TlsFault;
-use sanswire_system::http::Ambient;
+use sanswire_system::http::Proxies;
 #[cfg(feature = "tls")]
 use sanswire_system::http::tls::Trust;
-use sanswire_system::{ConnectError, DialFault, HttpTarget, Proxied, Proxy, ProxyAddress, Reached};
+use sanswire_system::{ConnectError, DialFault, HttpTarget, Proxied, Reached};
 
 use bound::{Bound, BoundStream};
 use line::Line;
@@ -35,29 +35,12 @@ pub(crate) struct Dialer {
     trust: Trust,
 }
 
-#[derive(Debug)]
-enum Proxies {
-    None,
-    Ambient(Ambient),
-    Always(ProxyAddress),
-}
-
 impl Dialer {
     /// Reads what the environment says about proxies. Files with certificates are read when the first connection needs
     /// them.
     pub(crate) fn new(target: &HttpTarget) -> Result<Self, ConnectError> {
-        let proxies = match &target.proxy {
-            Proxy::At(_) if target.public_only => {
-                return Err(DialFault::GuardedProxy.into());
-            }
-            Proxy::At(proxy) => Proxies::Always(proxy.clone()),
-            Proxy::Environment if !target.public_only => {
-                Proxies::Ambient(Ambient::read(&|name| std::env::var_os(name)))
-            }
-            Proxy::Environment | Proxy::Direct => Proxies::None,
-        };
         Ok(Self {
-            proxies,
+            proxies: Proxies::of(target)?,
             public_only: target.public_only,
             #[cfg(feature = "tls")]
             trust: Trust::new(target.ca_file.clone(), target.client_certificate.clone()),
@@ -72,7 +55,7 @@ impl Dialer {
         cancelled: &AtomicBool,
     ) -> Result<Wire, DialFault> {
         let bound = Bound::new(limit, cancelled);
-        let (line, mut how) = match self.proxy_for(to)? {
+        let (line, mut how) = match self.proxies.proxy_for(to)? {
             Some(proxy) => {
                 let reached = self.reach(proxy.authority(), &bound);
                 let (mut line, mut how) = reached.map_err(|fault| fault.on_the_way_to(proxy.place()))?;
@@ -86,16 +69,6 @@ impl Dialer {
         };
         how.took = bound.spent();
         line.into_wire().map(|wire| wire.made(how)).map_err(DialFault::System)
-    }
-
-    fn proxy_for(&self, to: &Authority) -> Result<Option<&ProxyAddress>, DialFault> {
-        match &self.proxies {
-            Proxies::None => Ok(None),
-            Proxies::Always(proxy) => Ok(Some(proxy)),
-            Proxies::Ambient(ambient) => {
-                ambient.proxy_for(to).map_err(|(variable, fault)| DialFault::ProxySetting { variable, fault })
-            }
-        }
     }
 
     /// A line to who is called directly.
@@ -124,9 +97,8 @@ impl Dialer {
             Scheme::Https => {
                 let config = self.trust.config().map_err(DialFault::Tls)?;
                 let begun = Instant::now();
-                let (line, mut tls) = tls::negotiate(line, &to.host, config, bound)?;
-                tls.negotiated = begun.elapsed();
-                how.tls = Some(tls);
+                let (line, agreed) = tls::negotiate(line, &to.host, config, bound, begun)?;
+                how.tls = Some(agreed);
                 Ok(line)
             }
         }

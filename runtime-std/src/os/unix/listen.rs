@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net;
-use sanswire_system::os::send;
+use sanswire_system::os::{keep_alive, send};
 
 use super::poller::Pollable;
 use crate::os::{Accept, Got, Input};
@@ -143,10 +143,7 @@ impl Conn {
 
     /// Lets the system find out when a peer that says nothing is gone for good, in about two minutes.
     pub(crate) fn keep_alive(&self) {
-        let _ = net::sockopt::set_socket_keepalive(&self.fd, true);
-        let _ = net::sockopt::set_tcp_keepidle(&self.fd, Duration::from_secs(60));
-        let _ = net::sockopt::set_tcp_keepintvl(&self.fd, Duration::from_secs(15));
-        let _ = net::sockopt::set_tcp_keepcnt(&self.fd, 4);
+        keep_alive(&self.fd);
     }
 
     /// Ends it at once, in both directions. Whoever waits for it is told.

@@ -24,6 +24,12 @@ impl Trust {
         Self { authorities, client, config: OnceLock::new() }
     }
 
+    /// What they come to, if that is known: nothing is read.
+    #[must_use]
+    pub fn known(&self) -> Option<&Arc<ClientConfig>> {
+        self.config.get()
+    }
+
     /// What these files come to: settings that agree on HTTP/1.1. Read once, which blocks for some milliseconds; what fails
     /// is tried again the next time.
     ///

@@ -1,11 +1,12 @@
 //! Our ends of a child's pipes, and what every wait on descriptors needs.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::time::Duration;
 
 use rustix::event::Timespec;
+use rustix::net::sockopt;
 
 /// Our ends of a child's pipes. None of them blocks.
 #[derive(Debug)]
@@ -54,4 +55,14 @@ pub fn to_timespec(duration: Duration) -> Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or_default(),
         tv_nsec: i64::from(duration.subsec_nanos()),
     }
+}
+
+/// Has the system ask the other end of a TCP connection now and then whether it is there, so that one that brings nothing
+/// for long is noticed when it is not: after two minutes. Where the system cannot, nothing happens.
+pub fn keep_alive(socket: impl AsFd) {
+    let socket = socket.as_fd();
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, Duration::from_secs(60));
+    let _ = sockopt::set_tcp_keepintvl(socket, Duration::from_secs(15));
+    let _ = sockopt::set_tcp_keepcnt(socket, 4);
 }

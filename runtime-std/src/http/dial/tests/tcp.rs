@@ -3,10 +3,11 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;
 
+use sanswire_system::http::to_call;
 use sanswire_system::{DialStep, TlsFault};
 
 use super::*;
-use crate::http::dial::connect::{Caller, first, in_turn};
+use crate::http::dial::connect::{Caller, first};
 
 #[test]
 fn localhost_is_found_on_either_of_its_addresses() {
@@ -106,7 +107,7 @@ fn an_address_that_is_silent_holds_nobody_up() {
         let found: Vec<SocketAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let (tell, told) = std::sync::mpsc::channel();
         let bound = Bound::new(limit, cancelled);
-        let made = first(in_turn(&found), &bound, &fake(&tell, &listener));
+        let made = first(to_call(&found, false).unwrap(), &bound, &fake(&tell, &listener));
         drop(tell);
         // No thread lingers behind the bound.
         let called = told.try_iter().inspect(|(_, patience)| assert!(*patience <= limit));

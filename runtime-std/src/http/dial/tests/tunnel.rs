@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use sanswire_system::{CertificateFault, DialStep, ProxyFault, TlsFault};
+use sanswire_system::{CertificateFault, DialStep, Proxy, ProxyAddress, ProxyFault, TlsFault};
 
 use super::*;
 

@@ -4,12 +4,11 @@ mod session;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
-use sanswire_system::http::tls::{judge, of_tls};
-use sanswire_system::{DialFault, DialStep, Secured, TlsFault};
+use rustls::{ClientConfig, ClientConnection};
+use sanswire_system::http::tls::{agreed, judge, of_tls, server_name};
+use sanswire_system::{DialFault, DialStep, Secured};
 
 use crate::http::dial::bound::Bound;
 use crate::http::dial::line::Line;
@@ -25,15 +24,15 @@ pub(super) struct Handshake<'a> {
     shown: bool,
 }
 
-/// Negotiates TLS with `host` at the other end of `line`; tells what was agreed on.
+/// Negotiates TLS with `host` at the other end of `line`, which was `begun` then; tells what was agreed on.
 pub(super) fn negotiate<'a>(
     mut line: Line<'a>,
     host: &str,
     config: &Arc<ClientConfig>,
     bound: &Bound<'_>,
+    begun: Instant,
 ) -> Result<(Line<'a>, Secured), DialFault> {
-    let name = ServerName::try_from(host.strip_suffix('.').unwrap_or(host).to_owned())
-        .map_err(|_| DialFault::Tls(TlsFault::Host))?;
+    let name = server_name(host)?;
     let shown = config.client_auth_cert_resolver.has_certs();
     let fault = |error: &rustls::Error| DialFault::Tls(judge(error, shown));
     let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|error| fault(&error))?;
@@ -43,13 +42,7 @@ pub(super) fn negotiate<'a>(
             None => bound.broken(DialStep::Tls, error),
         })?;
     }
-    let version = match tls.protocol_version() {
-        Some(ProtocolVersion::TLSv1_3) => "TLS 1.3",
-        Some(ProtocolVersion::TLSv1_2) => "TLS 1.2",
-        _ => "TLS",
-    };
-    let suite = tls.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite())).unwrap_or_default();
-    let agreed = Secured::new(version, suite, shown, Duration::ZERO);
+    let agreed = agreed(&tls, shown, begun.elapsed());
     Ok((Line::Tls(Box::new(Handshake { tls, below: line, shown })), agreed))
 }
 
