@@ -152,8 +152,13 @@ impl Game {
                 self.over = Some(reason);
                 Ok(())
             }
-            other @ (Event::Finished { .. } | Event::Violation(_)) => {
-                self.failed = Some(format!("{other:?}"));
+            Event::Finished { outcome, .. } => {
+                self.failed = Some(outcome.to_string());
+                machine.close(now);
+                Ok(())
+            }
+            Event::Violation(violation) => {
+                self.failed = Some(violation.to_string());
                 machine.close(now);
                 Ok(())
             }

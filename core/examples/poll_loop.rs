@@ -117,12 +117,10 @@ fn finished(outcome: Outcome) -> Result<(), Box<dyn Error>> {
             writeln!(std::io::stdout(), "{}", result.as_str())?;
             if CallToolResult::new(result).is_error() { Err("the tool failed".into()) } else { Ok(()) }
         }
-        Outcome::Error(error) => Err(format!("the server: {} ({})", error.message, error.code).into()),
         // Only of a client that declared what it can be asked: `LineConnection::resume` goes on with the answers.
         Outcome::InputRequired(_) => Err("the tool asks for input first".into()),
-        Outcome::TimedOut { limit, .. } => Err(format!("no answer within {limit:?}").into()),
-        Outcome::Lost { maybe_ran: true } => Err("lost on the way; the tool may have run".into()),
-        // Cancelled, too large, unusable; and over HTTP, refused.
-        other => Err(format!("{other:?}").into()),
+        Outcome::Error(error) => Err(format!("the server: {:?} ({})", error.message, error.code).into()),
+        // Out of time, lost on the way (and whether it may have run), too large, unusable, cancelled; over HTTP, refused.
+        other => Err(other.to_string().into()),
     }
 }

@@ -61,7 +61,8 @@
 //! # }
 //! ```
 //!
-//! `examples/poll_loop.rs` is a whole program of this kind.
+//! `examples/poll_loop.rs` is a whole program of this kind, `examples/frame_loop.rs` one that never waits and does a bounded
+//! amount in every turn, and `examples/serve_loop.rs` a server.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing)]

@@ -92,7 +92,7 @@ async fn echo(client: Client, text: String) -> Result<String, Failure> {
     });
     match client.call_tool("echo", Some(&arguments), &RequestOptions::default()).await? {
         Outcome::Complete(result) => Ok(CallToolResult::new(result).text()),
-        other => Err(format!("{other:?}").into()),
+        other => Err(other.to_string().into()),
     }
 }
 

@@ -129,9 +129,8 @@ fn call(client: &Client, tool: &str, arguments: &RawJson) -> Result<String, Stri
             let result = CallToolResult::new(result);
             if result.is_error() { Err(result.text()) } else { Ok(result.text()) }
         }
-        Ok(Outcome::Error(error)) => Err(format!("{} ({})", error.message, error.code)),
-        Ok(Outcome::Lost { maybe_ran: true }) => Err("the connection broke, and it may have run".into()),
-        Ok(other) => Err(format!("{other:?}")),
+        Ok(Outcome::Error(error)) => Err(format!("{:?} ({})", error.message, error.code)),
+        Ok(other) => Err(other.to_string()),
         Err(error) => Err(format!("not called: {error}")),
     }
 }

@@ -27,6 +27,7 @@ mod linked;
 pub mod listing;
 mod notices;
 mod opening;
+mod outcome;
 mod peer_requests;
 mod queue;
 mod requests;

@@ -139,7 +139,7 @@ async fn call_at_once(client: &Client, number: usize) -> Result<(), Failure> {
                 Outcome::Complete(result) => {
                     check(CallToolResult::new(result).text() == text, "a call got another one's answer")
                 }
-                other => Err(format!("{other:?}").into()),
+                other => Err(other.to_string().into()),
             }
         });
     }
@@ -152,7 +152,7 @@ async fn call_at_once(client: &Client, number: usize) -> Result<(), Failure> {
 /// A call that is dropped on this side is dropped on the other.
 async fn give_up(client: &Client, hung: &Hung) -> Result<(), Failure> {
     tokio::select! {
-        outcome = client.call_tool("hang", None) => Err(format!("{outcome:?}").into()),
+        outcome = client.call_tool("hang", None) => Err(outcome?.to_string().into()),
         () = hung.begun.notified() => Ok::<_, Failure>(()),
     }?;
     hung.dropped.notified().await;

@@ -5,5 +5,6 @@ mod era;
 mod input;
 mod listing;
 mod notify;
+mod outcome;
 mod requests;
 mod waiting;
