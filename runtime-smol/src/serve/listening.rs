@@ -32,10 +32,15 @@ pub(super) enum Listener {
 }
 
 impl Listener {
-    fn accept(&self) -> io::Result<Wire> {
+    /// Takes in one who calls. The inner error is of that connection alone: it may say what would end a listener.
+    fn accept(&self) -> io::Result<io::Result<Wire>> {
         match self {
-            Self::Tcp(listener) => Wire::tcp(Async::new(listener.get_ref().accept()?.0)?),
-            Self::Unix(listener) => Ok(Wire::Unix(Async::new(listener.get_ref().accept()?.0)?)),
+            Self::Tcp(listener) => {
+                listener.get_ref().accept().map(|(stream, _)| Async::new(stream).and_then(Wire::tcp))
+            }
+            Self::Unix(listener) => {
+                listener.get_ref().accept().map(|(stream, _)| Async::new(stream).map(Wire::Unix))
+            }
         }
     }
 
@@ -97,7 +102,7 @@ impl Listening {
             let Some(listener) = &self.listener else { return false };
             match listener.accept() {
                 // One for whom there is no room is sent away.
-                Ok(wire) if self.connections.len() < self.most_connections => {
+                Ok(Ok(wire)) if self.connections.len() < self.most_connections => {
                     let places = (&self.places, self.most);
                     if let Ok(connection) = Connection::new(&self.server, wire, places) {
                         self.connections.begin(Box::new(connection));

@@ -195,6 +195,47 @@ pub(crate) fn by_hand<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// A future that is polled when this says so.
+pub(crate) struct Driven<'a> {
+    future: Pin<Box<dyn Future<Output = ()> + 'a>>,
+    pub(crate) woken: Arc<Count>,
+    waker: Waker,
+    pub(crate) ready: bool,
+}
+
+impl<'a> Driven<'a> {
+    pub(crate) fn new(future: impl Future<Output = ()> + 'a) -> Self {
+        let (woken, waker) = Count::new();
+        Self { future: Box::pin(future), woken, waker, ready: false }
+    }
+
+    pub(crate) fn poll(&mut self) {
+        if !self.ready {
+            self.ready = self.future.as_mut().poll(&mut Context::from_waker(&self.waker)) == Poll::Ready(());
+        }
+    }
+
+    /// Polls it while it is woken, until nothing happens for a moment.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            let seen = self.woken.get();
+            self.poll();
+            std::thread::sleep(Duration::from_millis(20));
+            if self.ready || self.woken.get() == seen {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn finish(&mut self) {
+        while !self.ready {
+            let seen = self.woken.get();
+            self.poll();
+            assert!(self.ready || self.woken.after(seen), "never woken");
+        }
+    }
+}
+
 /// A server that is this program.
 pub(crate) fn child(flags: &[&str]) -> Command {
     Command::new(std::env::current_exe().unwrap()).arg("--child").args(flags.iter().copied())

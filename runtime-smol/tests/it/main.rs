@@ -21,10 +21,12 @@ mod host_steps;
 #[path = "../../../runtime-std/tests/it/hosted.rs"]
 mod hosted;
 mod leading;
+mod listening;
 mod parting;
 mod places;
 mod processes;
 mod server;
+mod server_steps;
 mod serving;
 mod stdio;
 mod steps;
@@ -42,6 +44,10 @@ fn main() -> ExitCode {
         }
         Some("--serve") => {
             stdio::serve(&arguments.collect::<Vec<_>>());
+            ExitCode::SUCCESS
+        }
+        Some("--few-descriptors") => {
+            listening::serve_with_few_descriptors(&arguments.next().unwrap());
             ExitCode::SUCCESS
         }
         Some("--parent") => {
@@ -62,9 +68,11 @@ fn main() -> ExitCode {
                 host_soak::trials(),
                 host_steps::trials(),
                 leading::trials(),
+                listening::trials(),
                 parting::trials(),
                 places::trials(),
                 processes::trials(),
+                server_steps::trials(),
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),

@@ -4,10 +4,8 @@ use std::future::Future;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
@@ -15,7 +13,7 @@ use futures_lite::future::zip;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 use sanswire_smol::{Server, Tool};
 
-use crate::common::{Count, eventually, request, trials};
+use crate::common::{Driven, eventually, request, trials};
 
 trials! {
     each: ;
@@ -104,47 +102,6 @@ async fn a_client_that_only_ends_its_output_is_answered() {
     };
     let (served, ()) = zip(server.serve_tcp_stream(theirs), client).await;
     served.unwrap();
-}
-
-/// A future that is polled when this says so.
-struct Driven<'a> {
-    future: Pin<Box<dyn Future<Output = ()> + 'a>>,
-    woken: Arc<Count>,
-    waker: Waker,
-    ready: bool,
-}
-
-impl<'a> Driven<'a> {
-    fn new(future: impl Future<Output = ()> + 'a) -> Self {
-        let (woken, waker) = Count::new();
-        Self { future: Box::pin(future), woken, waker, ready: false }
-    }
-
-    fn poll(&mut self) {
-        if !self.ready {
-            self.ready = self.future.as_mut().poll(&mut Context::from_waker(&self.waker)) == Poll::Ready(());
-        }
-    }
-
-    /// Polls it while it is woken, until nothing happens for a moment.
-    fn settle(&mut self) {
-        loop {
-            let seen = self.woken.get();
-            self.poll();
-            std::thread::sleep(Duration::from_millis(20));
-            if self.ready || self.woken.get() == seen {
-                return;
-            }
-        }
-    }
-
-    fn finish(&mut self) {
-        while !self.ready {
-            let seen = self.woken.get();
-            self.poll();
-            assert!(self.ready || self.woken.after(seen), "never woken");
-        }
-    }
 }
 
 /// What is left unread when a socket is closed makes the system cut the connection off, with all that was not taken yet.

@@ -1,5 +1,10 @@
 //! What a server keeps of its clients while they rest, and when they are gone. A binary of its own, since it counts every
 //! allocation of the process; one scenario at a time.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that unwraps fails, which is what it is for; and what was measured is told"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read as _, Write as _};
