@@ -63,6 +63,9 @@ pub(crate) const TO_SCRIPTS: [Lane; 4] = [
     (Runtime::SmolThreads, Half::Scripted),
 ];
 
+/// Whose host meets a scripted peer.
+pub(crate) const HOSTS: [Lane; 4] = TO_SCRIPTS;
+
 /// Who meets a served half of ours.
 pub(crate) const TO_SERVERS: [Lane; 6] = [
     (Runtime::Pair, Half::Machines),

@@ -7,6 +7,7 @@
 
 mod axes;
 mod client;
+mod hosts;
 mod live;
 mod on_smol;
 mod on_std;

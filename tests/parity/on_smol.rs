@@ -23,14 +23,14 @@ use crate::on_std::fault;
 
 /// What futures are polled by.
 #[derive(Clone)]
-enum On {
+pub(crate) enum On {
     /// This thread, while it waits.
     One(Rc<LocalExecutor<'static>>),
     /// Two threads of an executor's, which end with it.
     Many(Arc<Threads>),
 }
 
-struct Threads {
+pub(crate) struct Threads {
     executor: Arc<Executor<'static>>,
     over: Arc<AtomicBool>,
 }
@@ -42,7 +42,7 @@ impl Drop for Threads {
 }
 
 impl On {
-    fn new(runtime: Runtime) -> (Self, Option<Watch>) {
+    pub(crate) fn new(runtime: Runtime) -> (Self, Option<Watch>) {
         if runtime == Runtime::SmolThreads {
             let (executor, over) = (Arc::new(Executor::new()), Arc::new(AtomicBool::new(false)));
             for _ in 0..2 {
@@ -60,7 +60,7 @@ impl On {
         (Self::One(Rc::new(executor)), Some(watch))
     }
 
-    fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
+    pub(crate) fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
         match self {
             Self::One(executor) => block_on(executor.run(future)),
             Self::Many(threads) => block_on(threads.executor.spawn(future)),

@@ -3,6 +3,7 @@
 use sanswire::mcp::Revision;
 
 use crate::axes::{Cell, Half, Runtime, Transport};
+use crate::scenarios::HOSTED;
 
 /// A reason, and which cells it is for.
 type Reason = (&'static str, fn(&Cell) -> bool);
@@ -10,11 +11,20 @@ type Reason = (&'static str, fn(&Cell) -> bool);
 /// Scenarios about what only the system can do.
 const PROCESSES: [&str; 2] = ["grandchildren end with it", "a server that ignores the end"];
 
-pub(crate) const REASONS: [Reason; 10] = [
+pub(crate) const REASONS: [Reason; 13] = [
     ("sanswire-smol has no HTTP client", |cell| {
         matches!(cell.runtime, Runtime::Smol | Runtime::SmolThreads) && cell.is_http()
     }),
     ("sanswire-smol has no HTTP server", |cell| cell.half == Half::Smol && cell.is_http()),
+    ("a fleet's connections are streams of lines", |cell| {
+        cell.runtime == Runtime::Pair && cell.is_http() && is_hosted(cell)
+    }),
+    ("a server of 2026-07-28 over HTTP has no connection that could be lost", |cell| {
+        cell.is_http() && cell.is_modern() && cell.scenario == "reconnect up to a cap"
+    }),
+    ("over HTTP a session is opened anew by its client", |cell| {
+        cell.is_http() && cell.scenario == "closed while it reconnects"
+    }),
     ("there are no processes in a pair", |cell| {
         cell.runtime == Runtime::Pair && PROCESSES.contains(&cell.scenario)
     }),
@@ -41,6 +51,10 @@ pub(crate) const REASONS: [Reason; 10] = [
         cell.is_http() && cell.scenario == "half-closed by the server"
     }),
 ];
+
+fn is_hosted(cell: &Cell) -> bool {
+    HOSTED.iter().any(|(scenario, _)| *scenario == cell.scenario)
+}
 
 /// The number of the reason why this cell cannot exist, if there is one.
 pub(crate) fn reason(cell: &Cell) -> Option<usize> {

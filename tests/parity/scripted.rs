@@ -69,12 +69,12 @@ pub(crate) fn server(revision: Revision, flags: Flags<'_>, controls: &Rc<Control
     let modern = revision.era() == Era::Modern;
     let opening = if modern { "server/discover" } else { "initialize" };
     let tools = Rc::new(Tools { modern, controls: Rc::clone(controls), ..Tools::default() });
-    let (calls, answers, listens) = (Rc::clone(&tools), Rc::clone(&tools), Rc::clone(&tools));
+    let [lists, calls, answers, listens] = [(); 4].map(|()| Rc::clone(&tools));
     let date = revision.to_string();
     let server = Server::mute()
         .refusing("*", -32601)
         .with("ping", |request, out| out.result(request, json!({})))
-        .with("tools/list", move |request, out| list(modern, request, out))
+        .with("tools/list", move |request, out| lists.list(request, out))
         .with("tools/call", move |request, out| calls.call(request, out))
         .with("response", move |answer, out| answers.answered(answer, out))
         .with("subscriptions/listen", move |request, out| listens.listen(request, out));
@@ -94,30 +94,14 @@ pub(crate) fn server(revision: Revision, flags: Flags<'_>, controls: &Rc<Control
     })
 }
 
-fn list(modern: bool, request: &Value, out: &mut Out<'_>) {
-    let from: usize =
-        request["params"]["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
-    let page = TOOLS.iter().skip(from).take(PAGE);
-    let tools: Vec<Value> =
-        page.map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
-    let mut result = json!({"tools": tools});
-    if modern {
-        result["resultType"] = json!("complete");
-        result["ttlMs"] = json!(0);
-        result["cacheScope"] = json!("private");
-    }
-    if from + PAGE < TOOLS.len() {
-        result["nextCursor"] = json!((from + PAGE).to_string());
-    }
-    out.result(request, result);
-}
-
 #[derive(Default)]
 struct Tools {
     modern: bool,
     controls: Rc<Controls>,
     /// What was asked of the client, and the call that waits for it.
     asked: RefCell<Vec<(String, Value, Option<u64>)>>,
+    /// It lists one tool more, the last.
+    grown: Cell<bool>,
     /// Who is told of changes.
     listening: RefCell<Option<(Value, Option<u64>)>>,
 }
@@ -133,6 +117,27 @@ impl Tools {
 
     fn say(&self, request: &Value, out: &mut Out<'_>, text: &str) {
         out.result(request, self.content(text));
+    }
+
+    fn list(&self, request: &Value, out: &mut Out<'_>) {
+        let cursor = request["params"]["cursor"].as_str();
+        let from: usize = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        let named = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let mut tools: Vec<Value> = TOOLS.iter().skip(from).take(PAGE).map(|name| named(name)).collect();
+        let is_last = from + PAGE >= TOOLS.len();
+        if is_last && self.grown.get() {
+            tools.push(named("grown"));
+        }
+        let mut result = json!({"tools": tools});
+        if self.modern {
+            result["resultType"] = json!("complete");
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
+        if !is_last {
+            result["nextCursor"] = json!((from + PAGE).to_string());
+        }
+        out.result(request, result);
     }
 
     fn call(&self, request: &Value, out: &mut Out<'_>) {
@@ -162,6 +167,7 @@ impl Tools {
             "break" => out.end(End::Broken),
             "half-close" => self.controls.half_close.set(true),
             "change" => {
+                self.grown.set(true);
                 self.tell_of_change(out);
                 self.say(request, out, "changed");
             }

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libtest_mimic::Trial;
 use sanswire::mcp::Revision;
 
-use crate::axes::{Cell, Lane, TO_SCRIPTS, TO_SERVERS, Transport};
+use crate::axes::{Cell, HOSTS, Lane, TO_SCRIPTS, TO_SERVERS, Transport};
 use crate::reasons::{REASONS, reason};
-use crate::scenarios::{Bench, Scenario, TO_SCRIPTED, TO_SERVED};
+use crate::scenarios::{Bench, HOSTED, Scenario, TO_SCRIPTED, TO_SERVED};
 
 /// All cells.
 pub(crate) struct Table {
@@ -25,9 +25,10 @@ struct Part {
     lanes: &'static [Lane],
 }
 
-const PARTS: [Part; 2] = [
+const PARTS: [Part; 3] = [
     Part { title: "a client meets a peer of no code of ours", scenarios: &TO_SCRIPTED, lanes: &TO_SCRIPTS },
     Part { title: "a client meets a server of ours", scenarios: &TO_SERVED, lanes: &TO_SERVERS },
+    Part { title: "a host has a server of no code of ours", scenarios: &HOSTED, lanes: &HOSTS },
 ];
 
 impl Part {

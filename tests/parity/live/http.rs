@@ -34,8 +34,9 @@ pub(super) fn listen(
     std::thread::spawn(move || accept(&listener, &tell, &stop));
     let controls = Rc::new(Controls::default());
     let clock = Clock::new();
-    let starts = record.start("start");
-    let mut peer = HttpPeer::new(server(revision, Flags::of(flags, starts), &controls));
+    record.push("start");
+    let mut peer = HttpPeer::new(server(revision, Flags::of(flags, 0), &controls));
+    let mut deaths = 0;
     let mut conns: BTreeMap<u64, TcpStream> = BTreeMap::new();
     let mut noted = 0;
     while !over.load(Ordering::Relaxed) {
@@ -43,6 +44,11 @@ pub(super) fn listen(
             record.push(entry);
         }
         noted = peer.record.len();
+        if std::mem::replace(&mut deaths, peer.deaths) != peer.deaths {
+            // The next start.
+            peer.server = server(revision, Flags::of(flags, deaths), &controls);
+            record.push("start");
+        }
         if controls.forget.take() {
             peer.forget_sessions();
         }

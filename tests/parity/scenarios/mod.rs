@@ -3,6 +3,7 @@
 mod calls;
 mod endings;
 mod faults;
+mod hosted;
 mod openings;
 
 use std::rc::Rc;
@@ -82,6 +83,16 @@ pub(crate) const TO_SERVED: [(&str, Scenario); 20] = [
     ("shut down by the server", endings::is_shut_down),
 ];
 
+/// Of a host with a scripted server.
+pub(crate) const HOSTED: [(&str, Scenario); 6] = [
+    ("a host and its server", hosted::opens),
+    ("reconnect, and nothing twice", hosted::reconnects),
+    ("reconnect up to a cap", hosted::is_capped),
+    ("closed while it reconnects", hosted::is_closed_meanwhile),
+    ("a timeout loses nothing", hosted::times_out),
+    ("a new listing at the next turn", hosted::is_told_of_a_change),
+];
+
 /// What the client says when it is asked.
 pub(crate) const SAID: &str = r#"{"said":"yes"}"#;
 /// Longer than anything here takes on a busy machine.
@@ -133,7 +144,7 @@ impl Bench {
     }
 
     /// Pinned to the cell's revision.
-    fn setup(&self) -> Setup {
+    pub(crate) fn setup(&self) -> Setup {
         let mut config = Config::new("parity", "0");
         config.start = Start::Pinned(self.cell.revision);
         config.capabilities.elicitation_form = true;

@@ -89,7 +89,7 @@ pub(super) fn dies_at_once(bench: &Bench) {
         (true, false) => assert_eq!(reason, CloseReason::DiedOnProbe),
         (false, _) => assert_eq!(reason, CloseReason::Eof),
     }
-    assert_eq!(record.iter().filter(|entry| entry.starts_with("start")).count(), 1, "{record:?}");
+    assert_opened_only(bench, &record);
 }
 
 pub(super) fn is_given_up(bench: &Bench) {

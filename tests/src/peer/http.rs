@@ -54,6 +54,8 @@ pub struct HttpPeer {
     sessions: BTreeSet<String>,
     opened: u64,
     push: Stream,
+    /// How often it ended, and began anew.
+    pub deaths: usize,
     unpushed: VecDeque<Act>,
     out: VecDeque<Written>,
     now: Instant,
@@ -207,6 +209,7 @@ impl HttpPeer {
 
     /// Every connection ends and nothing is known any more, as if the program had ended and begun anew.
     fn die(&mut self) {
+        self.deaths += 1;
         self.agenda.clear();
         self.streams.clear();
         self.sessions.clear();
