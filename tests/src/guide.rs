@@ -1,7 +1,7 @@
 //! The guide in `docs/guide`: its Rust is compiled and run, each page as the documentation of a module (`build.rs`). What it
 //! asks of the command line is run by that crate's own tests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 
 use sanswire_std::Command;
@@ -15,12 +15,12 @@ include!(concat!(env!("OUT_DIR"), "/guide.rs"));
 /// If that fails.
 #[must_use]
 pub fn demo() -> Command {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target = root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let program = target.join("debug").join(format!("sanswire{}", std::env::consts::EXE_SUFFIX));
     if !program.exists() {
         let mut cargo = process::Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "-p", "sanswire-cli"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.args(["build", "--quiet", "-p", "sanswire-cli"]).current_dir(&root);
         assert!(cargo.status().unwrap().success(), "the demo server cannot be built");
     }
     Command::new(program).arg("demo-server")
