@@ -225,6 +225,13 @@ interop() {
     done || true
 }
 
+# Whole conversations by their seeds, with what golden rules and plain models say of them. About half a minute without load;
+# a million in release takes minutes.
+check_simulation() {
+    cargo build -p sanswire-tests --bin simulate --locked --quiet
+    "${CARGO_TARGET_DIR:-target}/debug/simulate" --seeds 0..20000 --jobs "$(nproc 2>/dev/null || echo 2)"
+}
+
 # What measures must itself go on working: every parser on every message but the longest, once, and the client's
 # programs against the demo server. No time is looked at.
 check_bench_smoke() {

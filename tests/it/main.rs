@@ -64,4 +64,5 @@ mod server_subscriptions;
 mod server_tools;
 mod server_trust;
 mod settings;
+mod simulation;
 mod subscriptions;

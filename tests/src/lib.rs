@@ -29,6 +29,7 @@ pub mod pool_chaos;
 pub mod properties;
 pub mod served;
 pub mod served_app;
+pub mod simulation;
 pub mod site_chaos;
 pub mod web;
 pub mod web_chaos;

@@ -1,0 +1,99 @@
+//! Runs conversations by their seeds; see [`sanswire_tests::simulation`].
+//!
+//! `simulate --seeds A..B [--jobs N]` runs them all and tells how many there were a second and what they met. The first
+//! that fails ends it: it is made short and written down. `simulate --seed N` runs one, `simulate --script FILE` what was
+//! written down; both tell what happened.
+#![expect(clippy::print_stderr, reason = "its output is for a terminal")]
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use sanswire_tests::simulation::{Coverage, Script, check, minimise, silence};
+
+/// So many seeds are taken at once.
+const TAKEN: u64 = 64;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[String]) -> Result<(), String> {
+    let usage = "usage: simulate --seeds A..B [--jobs N] | --seed N | --script FILE";
+    let value = |name: &str| {
+        let at = words.iter().position(|word| word == name)?;
+        words.get(at + 1).cloned()
+    };
+    let number = |text: &str| text.parse::<u64>().map_err(|_| usage.to_owned());
+    // What a failing check says is told once, at the end.
+    silence();
+    if let Some(path) = value("--script") {
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        return one(&Script::parse(&text)?);
+    }
+    if let Some(seed) = value("--seed") {
+        return one(&Script::of(number(&seed)?));
+    }
+    let seeds = value("--seeds").ok_or(usage)?;
+    let (from, to) = seeds.split_once("..").ok_or(usage)?;
+    let jobs = value("--jobs").map_or(Ok(1), |jobs| number(&jobs))?;
+    many(number(from)?, number(to)?, jobs.max(1))
+}
+
+fn one(script: &Script) -> Result<(), String> {
+    let mut seen = Coverage::default();
+    let done = check(script, &mut seen);
+    eprint!("{}{}", script.text(), seen.text());
+    done
+}
+
+fn many(from: u64, to: u64, jobs: u64) -> Result<(), String> {
+    let started = Instant::now();
+    let (next, stop) = (AtomicU64::new(from), AtomicBool::new(false));
+    let all = Mutex::new(Coverage::default());
+    let failed: Mutex<Option<(u64, String)>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                let mut seen = Coverage::default();
+                while !stop.load(Ordering::Relaxed) {
+                    let first = next.fetch_add(TAKEN, Ordering::Relaxed);
+                    if first >= to {
+                        break;
+                    }
+                    for seed in first..(first + TAKEN).min(to) {
+                        if let Err(failure) = check(&Script::of(seed), &mut seen) {
+                            stop.store(true, Ordering::Relaxed);
+                            let mut failed = failed.lock().unwrap();
+                            if failed.as_ref().is_none_or(|(known, _)| seed < *known) {
+                                *failed = Some((seed, failure));
+                            }
+                            break;
+                        }
+                    }
+                }
+                all.lock().unwrap().add(&seen);
+            });
+        }
+    });
+    if let Some((seed, failure)) = failed.into_inner().unwrap() {
+        let (script, shortest) = minimise(&Script::of(seed), &failure);
+        return Err(format!(
+            "seed {seed}: {failure}\n\nagain with: simulate --seed {seed}\n\nshortest, for simulate --script FILE:\n{}# {shortest}",
+            script.text()
+        ));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let runs = to.saturating_sub(from);
+    eprint!("{}", all.into_inner().unwrap().text());
+    eprintln!("{runs} runs in {seconds:.1} s, {:.0} a second", runs as f64 / seconds);
+    Ok(())
+}

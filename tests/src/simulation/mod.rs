@@ -1,0 +1,120 @@
+//! Whole conversations by a seed, thousands a second, with everything checked that must never break.
+//!
+//! A seed makes a [`Script`]: who meets whom, how they are set up, and what each does. It runs in virtual time: pipes
+//! with faults, a peer that misbehaves in ways that have names ([`menu`]), applications that do whatever they may. Beside
+//! each machine goes a plain model that reads the same bytes with other code and knows how each call has to end, and
+//! what may be spoken. Each run is done again with its bytes cut otherwise, and has to come to the same.
+//!
+//! | rule | is checked |
+//! |---|---|
+//! | 1 one outcome for each call | the model knows which outcome, from the bytes |
+//! | 2 at most one reply, none after a cancel | replies are told apart by what they say |
+//! | 3 cuts do not matter | the script again, byte by byte or cut at random |
+//! | 4 no spinning | the next deadline lies ahead; turns at one instant are counted |
+//! | 5 bytes held | within what the limits say, after each read |
+//! | 6 the same again | the script again, as it was |
+//!
+//! A run that fails is made as short as it can be, and written down as text that [`Script::parse`] reads:
+//!
+//! ```text
+//! cargo run --release -p sanswire-tests --bin simulate -- --seeds 0..100000
+//! cargo run --release -p sanswire-tests --bin simulate -- --seed 17
+//! cargo run --release -p sanswire-tests --bin simulate -- --script FILE
+//! ```
+
+#![allow(clippy::manual_is_multiple_of, reason = "one choice of several")]
+
+mod client;
+mod client_model;
+mod coverage;
+mod end;
+pub mod menu;
+pub mod peer;
+mod script;
+mod server;
+mod server_model;
+mod setup;
+mod wire;
+mod world;
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use coverage::Coverage;
+pub use script::{Script, Step, Who, World};
+
+use crate::seed::Rng;
+use end::Cuts;
+
+thread_local! {
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Panics are no longer printed by this program: [`check`] says where they came from instead.
+pub fn silence() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
+        PLACE.with_borrow_mut(|last| *last = place.unwrap_or_default());
+    }));
+}
+
+/// Runs a script, and again with other cuts, and sometimes once more as it was.
+///
+/// # Errors
+/// What broke.
+pub fn check(script: &Script, seen: &mut Coverage) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| run_all(script, seen))).map_err(|failure| {
+        let text = failure.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| failure.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        PLACE.with_borrow(|place| text.unwrap_or_default() + place)
+    })
+}
+
+fn run_all(script: &Script, seen: &mut Coverage) {
+    let whole = world::run(script, &Cuts::Whole, seen);
+    let mut unseen = Coverage::default();
+    let cuts = match script.setup % 8 {
+        0 => Cuts::Bytes,
+        _ => Cuts::Random(Rng::new(script.setup)),
+    };
+    let cut = world::run(script, &cuts, &mut unseen);
+    if !whole.was_full && !cut.was_full {
+        seen.met("checked", "rule 3");
+        assert!(whole == cut, "rule 3: the cuts matter: {}", whole.differs(&cut));
+    }
+    if script.setup % 16 < 3 {
+        let again = world::run(script, &cuts, &mut unseen);
+        seen.met("checked", "rule 6");
+        assert!(again == cut, "rule 6: the same again comes to something else: {}", again.differs(&cut));
+    }
+}
+
+/// Leaves steps out as long as the script still fails; the shortest that was found, and how it fails.
+#[must_use]
+pub fn minimise(script: &Script, failure: &str) -> (Script, String) {
+    shorten(script, failure, |shorter| check(shorter, &mut Coverage::default()))
+}
+
+/// As [`minimise`], for whatever `check` says of a script.
+#[must_use]
+pub fn shorten(
+    script: &Script,
+    failure: &str,
+    check: impl Fn(&Script) -> Result<(), String>,
+) -> (Script, String) {
+    let mut best = (script.clone(), failure.to_owned());
+    let mut size = script.steps.len();
+    while size > 0 {
+        let mut at = 0;
+        while at < best.0.steps.len() {
+            let mut shorter = best.0.clone();
+            shorter.steps.drain(at..(at + size).min(shorter.steps.len()));
+            match check(&shorter) {
+                Err(failure) => best = (shorter, failure),
+                Ok(()) => at += size,
+            }
+        }
+        size /= 2;
+    }
+    best
+}

@@ -1,0 +1,188 @@
+//! What happens in one run: a list of steps that means the same whatever steps are left out of it, so that a failing run
+//! can be made short.
+
+use std::fmt::Write as _;
+
+use super::menu::{CLIENT_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
+use crate::seed::Rng;
+
+/// Who meets whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum World {
+    /// Our client and our server over lines.
+    Pair,
+    /// Our client and a server that misbehaves.
+    BadServer,
+}
+
+impl World {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Pair, Self::BadServer];
+
+    /// Its name in a script.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pair => "pair",
+            Self::BadServer => "bad-server",
+        }
+    }
+}
+
+/// Who does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    /// The application of the client.
+    Client,
+    /// The application of the server.
+    Server,
+    /// The peer that misbehaves, of its own accord.
+    Peer,
+    /// That peer, when a further request reaches it.
+    Answer,
+    /// That peer, while the connection opens.
+    Opening,
+    /// The pipes.
+    Link,
+    /// The clock.
+    Wait,
+}
+
+/// Waits, by name, in microseconds at the most.
+pub(super) const WAITS: [(&str, u64); 4] =
+    [("moment", 900), ("while", 60_000), ("seconds", 4_000_000), ("minutes", 90_000_000)];
+
+impl Who {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Client, Self::Server, Self::Peer, Self::Answer, Self::Opening, Self::Link, Self::Wait];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Peer => "peer",
+            Self::Answer => "answer",
+            Self::Opening => "opening",
+            Self::Link => "link",
+            Self::Wait => "wait",
+        }
+    }
+
+    /// What it may do, by name.
+    #[must_use]
+    pub fn acts(self) -> Vec<&'static str> {
+        match self {
+            Self::Client => CLIENT_ACTS.to_vec(),
+            Self::Server => SERVER_ACTS.to_vec(),
+            Self::Peer | Self::Answer => SERVER_MENU.iter().map(|entry| entry.name).collect(),
+            Self::Opening => OPENINGS.iter().map(|entry| entry.name).collect(),
+            Self::Link => LINK_ACTS.to_vec(),
+            Self::Wait => WAITS.iter().map(|(name, _)| *name).collect(),
+        }
+    }
+
+    fn count(self) -> usize {
+        match self {
+            Self::Client => CLIENT_ACTS.len(),
+            Self::Server => SERVER_ACTS.len(),
+            Self::Peer | Self::Answer => SERVER_MENU.len(),
+            Self::Opening => OPENINGS.len(),
+            Self::Link => LINK_ACTS.len(),
+            Self::Wait => WAITS.len(),
+        }
+    }
+}
+
+/// One thing that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// By whom.
+    pub who: Who,
+    /// The place of its name among [`Who::acts`].
+    pub act: usize,
+    /// What the act leaves open: which request, how much, how long.
+    pub n: u32,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Who takes part.
+    pub world: World,
+    /// Decides how all are set up.
+    pub setup: u64,
+    /// What is done, in order. Answers are not done in turn: the first is given to the first request that
+    /// reaches the peer, and so on.
+    pub steps: Vec<Step>,
+}
+
+impl Script {
+    /// The script of this seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let world = if rng.chance(30) { World::Pair } else { World::BadServer };
+        let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
+        let count = 4 + rng.below(32);
+        // Some runs are about few things, so that these meet each other.
+        let few: Vec<usize> = (0..3).map(|_| rng.below(SERVER_MENU.len())).collect();
+        let focused = rng.chance(25);
+        if world == World::BadServer {
+            // Most find their server at once, or nothing else would be seen.
+            let plain = rng.chance(60);
+            let act = rng.below(if plain { super::menu::PLAIN_OPENINGS } else { OPENINGS.len() });
+            script.steps.push(Step { who: Who::Opening, act, n: rng.number() as u32 });
+        }
+        for _ in 0..count {
+            let who = match (world, rng.below(20)) {
+                (_, 0) => Who::Link,
+                (_, 1..=3) => Who::Wait,
+                (World::Pair, 4..=9) => Who::Server,
+                (World::BadServer, 4..=6) => Who::Peer,
+                (World::BadServer, 7..=12) => Who::Answer,
+                _ => Who::Client,
+            };
+            let menu = matches!(who, Who::Peer | Who::Answer);
+            let act = if menu && focused { *rng.pick(&few) } else { rng.below(who.count()) };
+            script.steps.push(Step { who, act, n: rng.number() as u32 });
+        }
+        script
+    }
+
+    /// The script as text, a line a step.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = format!("world {} {}\n", self.world.name(), self.setup);
+        for Step { who, act, n } in &self.steps {
+            let _ = writeln!(out, "{} {} {n}", who.name(), who.acts()[*act]);
+        }
+        out
+    }
+
+    /// Reads [`text`](Self::text) back. Empty lines and those that begin with `#` are passed over.
+    ///
+    /// # Errors
+    /// The first line that means nothing.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let lines = text.lines().map(str::trim);
+        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+        let ["world", world, setup] = first[..] else { return Err("no `world NAME SETUP`".into()) };
+        let found = World::ALL.into_iter().find(|known| known.name() == world);
+        let world = found.ok_or_else(|| format!("no such world: {world}"))?;
+        let setup = setup.parse().map_err(|_| format!("no number: {setup}"))?;
+        let mut script = Self { world, setup, steps: Vec::new() };
+        for line in lines {
+            let words: Vec<&str> = line.split(' ').collect();
+            let step = || {
+                let [who, act, n] = words[..] else { return None };
+                let who = Who::ALL.into_iter().find(|known| known.name() == who)?;
+                let act = who.acts().iter().position(|known| *known == act)?;
+                Some(Step { who, act, n: n.parse().ok()? })
+            };
+            script.steps.push(step().ok_or_else(|| format!("no step: {line}"))?);
+        }
+        Ok(script)
+    }
+}
