@@ -20,6 +20,11 @@ use crate::serve::serving::Serving;
 use crate::threads;
 
 /// A server: what it lists and how it answers, for any number of connections. Clones share it.
+///
+/// Where records are given out ([`ServerOptions::with_records`]), the last that goes of clones, [`Call`](crate::Call)s,
+/// [`Stopper`](crate::Stopper)s and serving futures blocks until those that wait are, for a second at most; nothing but
+/// that keeps them from being lost with the process. A serving future that comes to its end has awaited it, and leaves
+/// nothing to wait for.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) inner: Arc<Inner>,

@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod besieged;
 mod calls;
 mod child;
 mod closing;
@@ -18,6 +19,7 @@ mod host_servers;
 mod host_soak;
 mod host_steps;
 // The server is the same for hosts of all runtimes.
+mod executors;
 #[path = "../../../runtime-std/tests/it/hosted.rs"]
 mod hosted;
 mod leading;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
             arguments.test_threads = arguments.test_threads.or(Some(4));
             let trials = [
                 asks::trials(),
+                besieged::trials(),
                 calls::trials(),
                 closing::trials(),
                 host_calls::trials(),
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
                 host_servers::trials(),
                 host_soak::trials(),
                 host_steps::trials(),
+                executors::trials(),
                 leading::trials(),
                 listening::trials(),
                 parting::trials(),
