@@ -4,7 +4,6 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net;
