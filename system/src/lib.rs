@@ -38,6 +38,6 @@ pub use http::{
 };
 pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
 pub use records::RecordStats;
-pub use serve::ServerOptions;
+pub use serve::{HttpOptions, Refusals, ServerOptions, bind_loopback};
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

@@ -200,9 +200,9 @@ impl World {
             _ => self.meddle(rng),
         }
         self.take_requests(4);
-        while let Some((waiter, _)) = self.site.poll_answered() {
+        self.site.take_over().tell(|waiter, _| {
             assert_eq!(self.waiters.remove(&waiter), Some(()), "a question is over once");
-        }
+        });
         while self.site.poll_refusal().is_some() {}
         self.bury();
     }
@@ -518,9 +518,9 @@ impl World {
             for place in 0..self.clients.len() {
                 self.write(place, usize::MAX, true, sum);
             }
-            while let Some((waiter, _)) = self.site.poll_answered() {
+            self.site.take_over().tell(|waiter, _| {
                 self.waiters.remove(&waiter);
-            }
+            });
             self.bury();
             self.pass(100);
         }

@@ -25,11 +25,10 @@ mod serving;
 pub use application::Application;
 pub use builder::Builder;
 pub use call::Call;
-pub use http::{HttpOptions, Refusals, bind_loopback};
 pub use sanswire::server::kit::{
     AskError, BuildError, Content, Contents, Definition, IntoContents, IntoMessages, IntoReply, Json,
     Messages, Prompt, Resource, ResourceUri, Schema, Tool, ToolError,
 };
-pub use sanswire_system::ServerOptions;
+pub use sanswire_system::{HttpOptions, Refusals, ServerOptions, bind_loopback};
 pub use server::{ServeError, Server};
 pub use serving::Stopper;

@@ -102,7 +102,7 @@ impl<C: Cancel, W> Connection<'_, C, W> {
     }
 
     /// All that the client takes now was written: what is left counts as waiting, and buffers that nobody needs go. To be
-    /// called after each turn of writing, and after a read that brought nothing to write.
+    /// called at the end of each turn of reading and writing: there is nothing else to be done for it now.
     pub fn handle_flushed(&mut self, now: Instant) {
         let Some(open) = self.site.connections.get_mut(self.key) else { return };
         let waits = open.machine.queued_out_bytes();
@@ -111,8 +111,13 @@ impl<C: Cancel, W> Connection<'_, C, W> {
             self.site.endpoint.set_outbound(exchange, waits, now);
             self.site.settle(now);
         }
-        if let Some(open) = self.site.connections.get_mut(self.key) {
-            open.rest();
+        let Site { connections, dirty, .. } = &mut *self.site;
+        let Some(open) = connections.get_mut(self.key) else { return };
+        open.rest();
+        // It was looked after. Mostly nothing came for another one meanwhile.
+        if open.is_dirty && dirty.last() == Some(&self.key) {
+            dirty.pop();
+            open.is_dirty = false;
         }
     }
 

@@ -28,8 +28,8 @@ use crate::http::endpoint::{Endpoint, Refusal, SessionHandle};
 use crate::http::h1;
 use crate::machine::Machine as _;
 use crate::mcp::types::input::InputRequest;
-use crate::server::kit::{Cancel, ConnectionKey, Places, Request};
-use crate::server::{Catalog, ListKind, Notice, PeerOutcome, Reply, RequestHandle};
+use crate::server::kit::{Cancel, ConnectionKey, Over, Places, Request};
+use crate::server::{Catalog, ListKind, Notice, Reply, RequestHandle};
 use crate::time::{Instant, Monotonic};
 
 use alarms::Alarms;
@@ -208,11 +208,9 @@ impl<C: Cancel, W> Site<C, W> {
         self.requests.next()
     }
 
-    /// A question that is over, with who waits for it. Nothing is locked any more when it is told, and all that was said
-    /// before is known: whose call was cancelled meanwhile finds it so.
-    #[must_use = "somebody waits for it"]
-    pub fn poll_answered(&mut self) -> Option<(W, PeerOutcome)> {
-        self.requests.next_answered()
+    /// What is over since the last look, to be told when nothing is locked any more. It piles up until it is taken.
+    pub fn take_over(&mut self) -> Over<C, W> {
+        self.requests.take_over()
     }
 
     /// See [`Endpoint::poll_refusal`].

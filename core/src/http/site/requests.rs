@@ -2,9 +2,10 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
+use core::mem;
 
 use crate::http::endpoint::SessionHandle;
-use crate::server::kit::{Cancel, Request};
+use crate::server::kit::{Cancel, Over, Request};
 use crate::server::{PeerOutcome, PeerRequestHandle, RequestHandle};
 
 /// A request's name among those of all sessions.
@@ -19,19 +20,19 @@ pub(super) struct Requests<C: Cancel, W> {
     max_waiting_bytes: usize,
     /// Who waits for what becomes of a question.
     peers: BTreeMap<(SessionHandle, PeerRequestHandle), W>,
-    /// Questions that are over, and were not taken yet.
-    answered: VecDeque<(W, PeerOutcome)>,
+    /// What is over, and was not taken yet.
+    over: Over<C, W>,
 }
 
 impl<C: Cancel, W> Requests<C, W> {
-    pub(super) const fn new(max_waiting_bytes: usize) -> Self {
+    pub(super) fn new(max_waiting_bytes: usize) -> Self {
         Self {
             open: BTreeMap::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             max_waiting_bytes,
             peers: BTreeMap::new(),
-            answered: VecDeque::new(),
+            over: Over::default(),
         }
     }
 
@@ -74,14 +75,15 @@ impl<C: Cancel, W> Requests<C, W> {
     /// A request is wanted no more.
     pub(super) fn cancelled(&mut self, asked: Asked) {
         let Some(cancel) = self.open.remove(&asked) else { return };
-        cancel.cancel();
         // Or a client that asks and cancels without an end would fill it.
         let is = |(session, request): &(SessionHandle, Request<C>)| (*session, request.request) == asked;
         if let Some(at) = self.waiting.iter().position(is)
             && let Some((_, request)) = self.waiting.remove(at)
         {
             self.waiting_bytes -= request.params.retained_len();
+            return;
         }
+        self.over.cancelled.push(cancel);
     }
 
     /// A client is asked; `waiter` waits for what becomes of it.
@@ -92,17 +94,18 @@ impl<C: Cancel, W> Requests<C, W> {
     /// A question is over.
     pub(super) fn told(&mut self, session: SessionHandle, peer: PeerRequestHandle, outcome: PeerOutcome) {
         if let Some(waiter) = self.peers.remove(&(session, peer)) {
-            self.answered.push_back((waiter, outcome));
+            self.over.answered.push((waiter, outcome));
         }
     }
 
-    pub(super) fn next_answered(&mut self) -> Option<(W, PeerOutcome)> {
-        self.answered.pop_front()
+    pub(super) fn take_over(&mut self) -> Over<C, W> {
+        mem::take(&mut self.over)
     }
 }
 
 impl<C: Cancel, W> Drop for Requests<C, W> {
     fn drop(&mut self) {
         self.open.values().for_each(|cancel| cancel.cancel());
+        self.over.cancelled.iter().for_each(|cancel| cancel.cancel());
     }
 }

@@ -136,6 +136,8 @@ fn a_connection_that_is_taken_out_cancels_what_it_asked() {
     read(&mut site, key, &call(), at(0));
     let (session, asked) = site.next_request().expect("a call");
     site.remove(key, at(0));
+    assert!(!asked.cancel.0.load(Ordering::Relaxed), "it is told when nothing is locked");
+    site.take_over().tell(|_, _| {});
     assert!(asked.cancel.0.load(Ordering::Relaxed));
     site.finish(session, asked.request, &Reply::text("late"), at(0));
     assert_eq!((site.poll_dirty(), site.connections(), site.endpoint().exchanges()), (None, 0, 0));
@@ -166,6 +168,7 @@ fn a_site_ends_when_all_is_answered_or_its_time_is_up() {
     // Nobody answers: the client is told so when the time of the handlers is up.
     let (mut site, key, _, asked) = begin();
     site.handle_timeout(at(6));
+    site.take_over().tell(|_, _| {});
     assert!(asked.cancel.0.load(Ordering::Relaxed));
     written(&mut site, key, at(6));
     site.handle_timeout(at(7));

@@ -7,33 +7,17 @@
 //! ```
 
 mod ends;
-mod options;
-mod refusals;
 mod site;
 
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 
 use sanswire_system::clock::Clock;
-
-pub use options::HttpOptions;
-pub use refusals::Refusals;
+use sanswire_system::serve::HttpOptions;
 
 use crate::os::Listener;
 use crate::serve::driver::Driver;
 use crate::serve::server::{ServeError, Server};
 use site::Site;
-
-/// A listener on this machine alone, at `port`; 0 takes one that is free. From elsewhere it cannot be reached, and no
-/// page of a browser gets through either, for an endpoint takes loopback names only unless told otherwise.
-///
-/// # Errors
-/// The port is taken, or reserved.
-///
-/// Spec: MCP basic/transports, "Security Warning".
-pub fn bind_loopback(port: u16) -> io::Result<TcpListener> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-}
 
 impl Server {
     /// Serves all who come over HTTP, in both eras, on one path. Returns when a [`Stopper`](crate::Stopper) says so and

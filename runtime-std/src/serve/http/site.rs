@@ -11,21 +11,17 @@ use sanswire::server::kit::ConnectionKey;
 use sanswire::server::{Catalog, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::os::random;
-use sanswire_system::serve::Cancel;
+use sanswire_system::serve::{Cancel, HttpOptions, Refusals, TURNED_AWAY};
 
 use crate::os::{Conn, PollEvent};
 use crate::serve::call::{Job, Origin};
 use crate::serve::driver::hub::{Ends, Hub};
 use crate::serve::driver::{Stop, Traffic};
 use crate::serve::http::ends::Socket;
-use crate::serve::http::{HttpOptions, Refusals};
 use crate::serve::server::{Inner, ServeError};
 
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
-/// What is said to those for whom there is no room.
-const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-    Content-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n";
 
 /// A site with the socket of each of its connections.
 pub(super) struct Site {
@@ -171,9 +167,8 @@ impl Traffic for Site {
         while let Some(key) = self.machine.poll_dirty() {
             self.tend_one(hub, key, now);
         }
-        while let Some((waiter, outcome)) = self.machine.poll_answered() {
-            drop(waiter.send(outcome));
-        }
+        // Threads are woken by it, and nobody's code runs.
+        self.machine.take_over().tell(|waiter, outcome| drop(waiter.send(outcome)));
         if let Some(refusals) = &self.refusals {
             while let Some(refusal) = self.machine.poll_refusal() {
                 refusals.add(refusal);

@@ -7,10 +7,10 @@ use sanswire::http::h1;
 use sanswire::http::site::SiteConfig;
 use sanswire::server::{Config, Principal};
 
-use crate::serve::http::Refusals;
+use crate::serve::Refusals;
 
 /// How a server meets its clients over HTTP. How much memory that comes to, with all connections at their worst, says
-/// [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
+/// `Server::worst_case_http_bytes`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
@@ -27,7 +27,7 @@ pub struct HttpOptions {
     /// whoever takes its answer the slowest is cut off once it is too much.
     pub connection: h1::Limits,
     /// How long a connection may rest where there are as many as there may be
-    /// ([`set_max_connections`](crate::Server::set_max_connections)): of those that rest for longer, without a request or
+    /// (`Server::set_max_connections`): of those that rest for longer, without a request or
     /// a stream, the one that does for the longest is closed for a newcomer. Where none does, the newcomer is sent away.
     pub yields_after: Duration,
     /// Legacy sessions that may be open at once. Past that whoever has the most of them makes room.
@@ -91,13 +91,15 @@ impl HttpOptions {
         self
     }
 
-    /// See [`Server::worst_case_http_bytes`](crate::Server::worst_case_http_bytes).
-    pub(super) fn worst_case_bytes(&self, server: &Config, max_connections: usize) -> usize {
+    /// The most bytes that a site with these options ever holds; the catalog is aside.
+    #[must_use]
+    pub fn worst_case_bytes(&self, server: &Config, max_connections: usize) -> usize {
         self.clone().site(server.clone(), max_connections).worst_case_bytes(max_connections)
     }
 
     /// What the site is told of it.
-    pub(super) fn site(self, server: Config, max_connections: usize) -> SiteConfig {
+    #[must_use]
+    pub fn site(self, server: Config, max_connections: usize) -> SiteConfig {
         let mut endpoint = EndpointConfig::new(server);
         endpoint.path = self.path;
         endpoint.hosts = self.hosts;
