@@ -1,11 +1,11 @@
-//! A server to measure: `echo` gives back its text, `blob` so many bytes of a pattern. Over standard input and output, or
-//! for all who connect to the address that it is given.
+//! A server to measure: `echo` gives back its text, `blob` so many bytes of a pattern. Over standard input and output,
+//! for all who connect to the address that it is given, or, behind `--http`, over HTTP there.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sanswire_smol::Server;
+use sanswire_smol::{HttpOptions, Server};
 use serde::Deserialize;
 
 /// 64 bytes, one of them a newline that has to be escaped.
@@ -40,9 +40,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .config(|config| config.limits.max_message_bytes = 64 << 20)
         .build()?;
-    match std::env::args().nth(1) {
-        None => async_io::block_on(server.serve_stdio())?,
-        Some(address) => async_io::block_on(server.serve_tcp(TcpListener::bind(address)?))?,
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match &words[..] {
+        [] => async_io::block_on(server.serve_stdio())?,
+        [http, address] if http == "--http" => {
+            let listener = TcpListener::bind(address)?;
+            async_io::block_on(server.serve_http(listener, HttpOptions::default()))?;
+        }
+        [address, ..] => async_io::block_on(server.serve_tcp(TcpListener::bind(address)?))?,
     }
     Ok(())
 }

@@ -52,6 +52,27 @@ impl Ends {
         }
     }
 
+    /// Those of a connection that is over already.
+    pub(crate) const fn none() -> Self {
+        Self {
+            wire: None,
+            input_open: false,
+            broken: true,
+            readable: false,
+            read_armed: false,
+            writable: false,
+            write_armed: false,
+            held_back: false,
+        }
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn end_output(&self) {
+        if let Some(wire) = &self.wire {
+            wire.end_output();
+        }
+    }
+
     /// Whether the peer reads no more, and goes on writing.
     pub(crate) const fn is_deaf(&self) -> bool {
         self.broken && self.input_open

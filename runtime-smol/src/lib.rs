@@ -1,5 +1,5 @@
 //! Async runtime for `sanswire` on the parts of smol: drives its machines on any executor, clients over child processes,
-//! TCP and Unix sockets, and any other stream, and servers over those and standard input and output.
+//! TCP and Unix sockets, and any other stream, and servers over those, standard input and output, and HTTP.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].
@@ -24,6 +24,10 @@
 //!
 //! One task can keep many calls under way: [`Client::start`] gives a [`Pending`], and [`Client::cork`] joins
 //! the writes. Any number of tasks may share a [`Client`]. To give a call up is to drop its future.
+//!
+//! A [`Server`] is made of closures that give futures, and meets its clients by [`Server::serve_stdio`] and others of its
+//! kind; over HTTP by [`Server::serve_http`]: [`bind_loopback`] gives a listener that only this machine reaches,
+//! [`HttpOptions`] say who may come.
 //!
 //! No executor is needed but the one that polls: whoever waits drives the connection, and a [`Watch`] does while nobody
 //! waits.
@@ -106,9 +110,9 @@ pub use options::{Answering, ConnectOptions, OnThread, Responder};
 pub use pending::{Cork, Pending};
 #[cfg(unix)]
 pub use serve::{
-    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, IntoContents,
-    IntoMessages, IntoReply, Json, Messages, Prompt, Resource, ResourceUri, Schema, ServeError, Server,
-    ServerOptions, Stopper, Tool, ToolError,
+    Application, AskError, BuildError, Builder, Call, Content, Contents, Definition, HttpOptions,
+    IntoContents, IntoMessages, IntoReply, Json, Messages, Prompt, Refusals, Resource, ResourceUri, Schema,
+    ServeError, Server, ServerOptions, Stopper, Tool, ToolError, bind_loopback,
 };
 #[cfg(unix)]
 pub use shutdown::close_all;

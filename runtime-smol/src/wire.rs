@@ -192,6 +192,15 @@ impl Wire {
         told.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
     }
 
+    /// Nothing more will be written, as the other end of a socket is told.
+    pub(crate) fn end_output(&self) {
+        match self {
+            Self::Tcp(stream) => drop(stream.get_ref().shutdown(Shutdown::Write)),
+            Self::Unix(stream) => drop(stream.get_ref().shutdown(Shutdown::Write)),
+            Self::Pipes { .. } | Self::Stdio(_) | Self::Foreign(_) => {}
+        }
+    }
+
     /// Ends our side of a served connection, and throws away what still comes until the client has ended its own: what was
     /// written last would not arrive if the system had to say that something was left unread. Pending: `bells` ring when it
     /// is time to ask again.

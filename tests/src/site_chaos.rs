@@ -453,7 +453,8 @@ impl World {
             let closes =
                 self.site.connection(key).is_some_and(|mut connection| connection.give_way(self.now));
             let client = self.clients.iter_mut().find(|client| client.key == key).unwrap();
-            assert!(!closes || client.open.is_none() || !client.sent.is_empty(), "only who rests gives way");
+            let rests = client.open.is_none() || !client.sent.is_empty() || client.spoilt;
+            assert!(!closes || rests, "only who rests gives way");
             client.spoilt |= closes;
         }
     }

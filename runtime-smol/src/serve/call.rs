@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sanswire::error::ApiError;
+use sanswire::http::endpoint::SessionHandle;
 use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
@@ -15,6 +16,7 @@ use sanswire::waist::{ErrorClass, Spend};
 use sanswire_system::serve::{Asks, Cancel};
 use serde::de::DeserializeOwned;
 
+use crate::serve::http;
 use crate::serve::hub::Hub;
 use crate::serve::server::{Inner, Server};
 
@@ -27,9 +29,17 @@ pub struct Call {
 
 struct OpenCall {
     server: Arc<Inner>,
-    hub: Arc<Hub>,
+    way: Way,
     asked: Request<Cancel>,
     said: Mutex<Said>,
+}
+
+/// The way back to the asker.
+pub(super) enum Way {
+    /// A connection of lines.
+    Lines(Arc<Hub>),
+    /// A session of an HTTP endpoint.
+    Http(Arc<http::Hub>, SessionHandle),
 }
 
 /// What a handler said about its own work, and what it asked.
@@ -46,9 +56,9 @@ impl std::fmt::Debug for Call {
 }
 
 impl Call {
-    pub(super) fn new(server: Arc<Inner>, hub: Arc<Hub>, asked: Request<Cancel>) -> Self {
+    pub(super) fn new(server: Arc<Inner>, way: Way, asked: Request<Cancel>) -> Self {
         let said = Mutex::new(Said { told: Told::new(), questions: Questions::new() });
-        Self { inner: Arc::new(OpenCall { server, hub, asked, said }) }
+        Self { inner: Arc::new(OpenCall { server, way, asked, said }) }
     }
 
     /// The parameters, for the machine to use their room again. A handler that keeps the call keeps them.
@@ -61,6 +71,14 @@ impl Call {
 
     pub(super) fn asked(&self) -> &Request<Cancel> {
         &self.inner.asked
+    }
+
+    /// The session that it came in, over HTTP.
+    pub(super) fn session(&self) -> Option<SessionHandle> {
+        match &self.inner.way {
+            Way::Lines(_) => None,
+            Way::Http(_, session) => Some(*session),
+        }
     }
 
     /// What is asked: `tools/call`, `resources/read`, `prompts/get`, ...
@@ -124,7 +142,25 @@ impl Call {
     }
 
     fn notify(&self, notice: &Notice) {
-        self.inner.hub.notify(self.inner.asked.request, notice);
+        let request = self.inner.asked.request;
+        match &self.inner.way {
+            Way::Lines(hub) => hub.notify(request, notice),
+            Way::Http(hub, session) => hub.notify(*session, request, notice),
+        }
+    }
+
+    /// Lets go of the connection over which the answer is awaited, where the client can come back for it: over HTTP, in
+    /// sessions of 2025-11-25. For work that takes longer than connections live. What is told from now on, and the answer,
+    /// are kept for the client within bounds
+    /// ([`max_replay_bytes`](sanswire::http::endpoint::EndpointConfig::max_replay_bytes)). Whether that was possible;
+    /// otherwise nothing has changed.
+    ///
+    /// Spec: MCP 2025-11-25 basic/transports, "Sending Messages to the Server".
+    pub fn close_stream(&self) -> bool {
+        match &self.inner.way {
+            Way::Lines(_) => false,
+            Way::Http(hub, session) => hub.close_stream(*session, self.inner.asked.request),
+        }
     }
 
     /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
@@ -156,7 +192,12 @@ impl Call {
 
     /// Asks the client, in a session, and waits for what becomes of it.
     pub(super) async fn ask_client(&self, request: &InputRequest) -> Result<PeerOutcome, ApiError> {
-        Ok(self.inner.hub.ask(self.inner.asked.request, request)?.await)
+        let asked = self.inner.asked.request;
+        let question = match &self.inner.way {
+            Way::Lines(hub) => hub.ask(asked, request),
+            Way::Http(hub, session) => hub.ask(*session, asked, request),
+        };
+        Ok(question?.await)
     }
 
     pub(super) fn asks(&self) -> &Asks {

@@ -16,7 +16,7 @@ use sanswire_system::serve::Cancel;
 use crate::alarm::Alarm;
 use crate::ends::{Ends, Step};
 use crate::serve::answer::Answering;
-use crate::serve::call::Call;
+use crate::serve::call::{Call, Way};
 use crate::serve::hub::{Hub, NEWS, Signals, tell};
 use crate::serve::places::{Places, Share};
 use crate::serve::question::Answer;
@@ -98,7 +98,7 @@ impl Connection {
         let mut done = Vec::new();
         loop {
             for asked in requests {
-                let call = Call::new(Arc::clone(&self.server), Arc::clone(&self.hub), asked);
+                let call = Call::new(Arc::clone(&self.server), Way::Lines(Arc::clone(&self.hub)), asked);
                 done.extend(self.tasks.begin(Answering::begin(&self.server, call)));
             }
             let mut polls = 0;

@@ -16,7 +16,7 @@ use crate::serve::hub::{NEWS, Signals};
 use crate::serve::places::Places;
 use crate::serve::server::Inner;
 use crate::serve::tasks::Tasks;
-use crate::signals::{Bells, Fire as _};
+use crate::signals::{self, Bells, Fire as _};
 use crate::wire::{Wire, arm_read};
 
 /// Connections that are accepted, and polled, in one turn.
@@ -52,20 +52,103 @@ impl Listener {
     }
 }
 
+/// A listener, and what was found of it.
+pub(super) struct Door {
+    /// None: it accepts nobody any more.
+    listener: Option<Listener>,
+    /// Somebody may wait there.
+    is_ready: bool,
+    pause: Option<Timer>,
+    failed: Option<io::Error>,
+}
+
+/// Who is at the door.
+pub(super) enum Next {
+    /// A connection.
+    Wire(Wire),
+    /// Somebody who left.
+    Gone,
+    /// Nobody now.
+    Nobody,
+    /// Not known: to be asked again soon.
+    Again,
+}
+
+impl Door {
+    pub(super) const fn new(listener: Listener) -> Self {
+        Self { listener: Some(listener), is_ready: true, pause: None, failed: None }
+    }
+
+    /// The bell for reading rang.
+    pub(super) const fn rang(&mut self) {
+        self.is_ready = true;
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    pub(super) fn close(&mut self) {
+        self.listener = None;
+    }
+
+    /// Why it accepts nobody any more, if it failed.
+    pub(super) const fn take_failure(&mut self) -> Option<io::Error> {
+        self.failed.take()
+    }
+
+    /// Takes the next who calls. After [`Nobody`](Next::Nobody) `bells` ring, or the task is woken, once there is somebody.
+    pub(super) fn next(&mut self, bells: &Bells, cx: &mut Context<'_>) -> Next {
+        if let Some(pause) = &mut self.pause {
+            if Pin::new(pause).poll(cx).is_pending() {
+                return Next::Nobody;
+            }
+            self.pause = None;
+        }
+        let Some(listener) = self.listener.as_ref().filter(|_| self.is_ready) else { return Next::Nobody };
+        match listener.accept() {
+            Ok(Ok(wire)) => Next::Wire(wire),
+            // It is of that connection alone.
+            Ok(Err(_)) => Next::Gone,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => match listener.arm(bells) {
+                Ok(true) => {
+                    self.is_ready = false;
+                    Next::Nobody
+                }
+                Ok(false) => Next::Again,
+                Err(error) => self.fail(error),
+            },
+            Err(error) => match Fault::of(&error) {
+                Fault::Call => Next::Gone,
+                Fault::Short => {
+                    let mut pause = Timer::after(PAUSE);
+                    let over = Pin::new(&mut pause).poll(cx).is_ready();
+                    self.pause = Some(pause);
+                    if over { Next::Again } else { Next::Nobody }
+                }
+                Fault::Listener => self.fail(error),
+            },
+        }
+    }
+
+    fn fail(&mut self, error: io::Error) -> Next {
+        self.failed = Some(error);
+        self.listener = None;
+        Next::Nobody
+    }
+}
+
 /// A listener and its connections.
 pub(super) struct Listening {
     server: Arc<Inner>,
-    /// None: it accepts nobody any more.
-    listener: Option<Listener>,
+    door: Door,
     connections: Tasks<Box<Connection>, Signals>,
     signals: Arc<Signals>,
     bells: Bells,
-    pause: Option<Timer>,
     places: Arc<Places>,
     /// Handlers of one connection, so that no client has them all.
     most: usize,
     most_connections: usize,
-    failed: Option<io::Error>,
 }
 
 impl Listening {
@@ -75,63 +158,36 @@ impl Listening {
         server.serving.enter_listener(&signals);
         Self {
             server: Arc::clone(server),
-            listener: Some(listener),
+            door: Door::new(listener),
             connections: Tasks::new(&signals),
             bells: Bells::new(&signals),
             signals,
-            pause: None,
             places: Places::new(handlers),
             most: handlers.div_ceil(2),
             most_connections: server.serving.max_connections(),
-            failed: None,
         }
     }
 
     /// Takes in those who call. Whether there may be more of them.
     fn accept(&mut self, cx: &mut Context<'_>) -> bool {
         if self.server.serving.is_stopping() {
-            self.listener = None;
-        }
-        if let Some(pause) = &mut self.pause {
-            if Pin::new(pause).poll(cx).is_pending() {
-                return false;
-            }
-            self.pause = None;
+            self.door.close();
         }
         for _ in 0..MAX_ACCEPTS {
-            let Some(listener) = &self.listener else { return false };
-            match listener.accept() {
+            match self.door.next(&self.bells, cx) {
                 // One for whom there is no room is sent away.
-                Ok(Ok(wire)) if self.connections.len() < self.most_connections => {
+                Next::Wire(wire) if self.connections.len() < self.most_connections => {
                     let places = (&self.places, self.most);
                     if let Ok(connection) = Connection::new(&self.server, wire, places) {
                         self.connections.begin(Box::new(connection));
                     }
                 }
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match listener.arm(&self.bells) {
-                    Ok(true) => return false,
-                    Ok(false) => {}
-                    Err(error) => self.fail(error),
-                },
-                Err(error) => match Fault::of(&error) {
-                    Fault::Call => {}
-                    Fault::Short => {
-                        let mut pause = Timer::after(PAUSE);
-                        let over = Pin::new(&mut pause).poll(cx).is_ready();
-                        self.pause = Some(pause);
-                        return over;
-                    }
-                    Fault::Listener => self.fail(error),
-                },
+                Next::Wire(_) | Next::Gone => {}
+                Next::Nobody => return false,
+                Next::Again => return true,
             }
         }
         true
-    }
-
-    fn fail(&mut self, error: io::Error) {
-        self.failed = Some(error);
-        self.listener = None;
     }
 }
 
@@ -162,15 +218,17 @@ impl Future for Listening {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.signals.set_task(cx.waker());
-        this.signals.take();
+        if this.signals.take() & signals::READ != 0 {
+            this.door.rang();
+        }
         let mut more = this.accept(cx);
         let mut polls = 0;
         while polls < MAX_POLLS && this.connections.poll_woken().is_some() {
             polls += 1;
         }
         more |= polls == MAX_POLLS;
-        if this.listener.is_none() && this.connections.len() == 0 {
-            return Poll::Ready(this.failed.take().map_or(Ok(()), Err));
+        if !this.door.is_open() && this.connections.len() == 0 {
+            return Poll::Ready(this.door.take_failure().map_or(Ok(()), Err));
         }
         if more {
             this.signals.fire(NEWS);

@@ -14,6 +14,7 @@ mod builder;
 mod call;
 mod changes;
 mod connection;
+mod http;
 mod hub;
 mod listening;
 mod options;
@@ -31,6 +32,6 @@ pub use sanswire::server::kit::{
     AskError, BuildError, Content, Contents, Definition, IntoContents, IntoMessages, IntoReply, Json,
     Messages, Prompt, Resource, ResourceUri, Schema, Tool, ToolError,
 };
-pub use sanswire_system::ServerOptions;
+pub use sanswire_system::{HttpOptions, Refusals, ServerOptions, bind_loopback};
 pub use server::{ServeError, Server};
 pub use serving::Stopper;

@@ -14,6 +14,7 @@ use sanswire_system::serve::{Asks, Governor, ServerOptions, Terms};
 
 use crate::serve::application::Application;
 use crate::serve::builder::Builder;
+use crate::serve::http;
 use crate::serve::hub::Hub;
 use crate::serve::router::Router;
 use crate::serve::serving::Serving;
@@ -54,11 +55,12 @@ pub(super) type Turn<'a> = MutexGuard<'a, ()>;
 
 /// Connections whose tasks have to be told of a change, once the turn is over.
 #[must_use = "nobody was woken yet"]
-pub(super) struct Changed(Vec<Arc<Hub>>);
+pub(super) struct Changed(Vec<Arc<Hub>>, Vec<Arc<http::Hub>>);
 
 impl Changed {
     pub(super) fn tell(self) {
         self.0.iter().for_each(|hub| hub.news());
+        self.1.iter().for_each(|site| site.news());
     }
 }
 
@@ -226,7 +228,14 @@ impl Server {
                 desk.machine.list_changed(kind, now);
             });
         }
-        Changed(hubs)
+        let sites = self.inner.serving.sites();
+        for hub in &sites {
+            hub.put(|site, now| {
+                site.set_catalog(self.inner.catalog());
+                site.list_changed(kind, now);
+            });
+        }
+        Changed(hubs, sites)
     }
 
     /// Tells the clients that watch it that a resource changed.
@@ -235,12 +244,19 @@ impl Server {
             // Clients for whom there is no room hear of the next change.
             hub.change(|desk, now| drop(desk.machine.resource_updated(uri, now)));
         }
+        for site in self.inner.serving.sites() {
+            site.change(|site, now| site.resource_updated(uri, now));
+        }
     }
 }
 
 impl Inner {
     pub(super) const fn answerer(&self) -> &Answerer {
         &self.answerer
+    }
+
+    pub(crate) const fn config(&self) -> &Config {
+        &self.config
     }
 
     pub(crate) const fn asks(&self) -> &Asks {

@@ -11,6 +11,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use sanswire_system::os::StdioEnds;
 
 use crate::serve::connection::Connection;
+use crate::serve::http;
 use crate::serve::hub::{Hub, NEWS, Signals};
 use crate::serve::listening::{Listener, Listening};
 use crate::serve::places::Places;
@@ -36,6 +37,8 @@ struct At {
     /// So many of them are over. As soon as they are the most, they are forgotten.
     over: usize,
     listeners: Vec<Weak<Signals>>,
+    /// Over HTTP.
+    sites: Vec<Weak<http::Hub>>,
     /// The server was stopped, and serves nobody who comes later either.
     stop: Option<Stop>,
 }
@@ -69,7 +72,8 @@ impl Server {
     }
 
     /// How many connections a listener may have open: 10,000 unless set. For what is served from now on. Whoever
-    /// comes when there are so many is sent away: the connection is closed.
+    /// comes when there are so many is sent away: the connection is closed, over HTTP behind a 503. There, one that rests
+    /// makes room first (see [`yields_after`](crate::HttpOptions::yields_after)).
     pub fn set_max_connections(&self, connections: usize) {
         self.inner().serving.max_connections.store(connections, Ordering::Relaxed);
     }
@@ -233,6 +237,24 @@ impl Serving {
         }
     }
 
+    /// A site begins. Whatever ends this server ends it, even if that came before.
+    pub(super) fn enter_site(&self, site: &Arc<http::Hub>) {
+        let stop = {
+            let mut at = self.lock();
+            at.sites.retain(|site| site.strong_count() > 0);
+            at.sites.push(Arc::downgrade(site));
+            at.stop
+        };
+        if let Some(how) = stop {
+            site.stop(how == Stop::Now);
+        }
+    }
+
+    /// The sites that are open.
+    pub(super) fn sites(&self) -> Vec<Arc<http::Hub>> {
+        self.lock().sites.iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// A listener begins.
     pub(super) fn enter_listener(&self, signals: &Arc<Signals>) {
         let mut at = self.lock();
@@ -249,6 +271,7 @@ impl Serving {
         };
         listeners.iter().filter_map(Weak::upgrade).for_each(|listener| listener.fire(NEWS));
         self.hubs().iter().for_each(|hub| hub.stop(how == Stop::Now));
+        self.sites().iter().for_each(|site| site.stop(how == Stop::Now));
     }
 
     fn lock(&self) -> MutexGuard<'_, At> {

@@ -73,6 +73,11 @@ impl<F: Future + Unpin, S: Fire> Tasks<F, S> {
 
     /// Begins one. What it came to, if it ends at once.
     pub(super) fn begin(&mut self, future: F) -> Option<F::Output> {
+        let at = self.place(future);
+        self.poll(at)
+    }
+
+    fn place(&mut self, future: F) -> usize {
         let at = self.free.pop().unwrap_or_else(|| {
             let place = self.places.len();
             let bell = Bell { place, rung: AtomicBool::new(false), woken: Arc::clone(&self.woken) };
@@ -84,7 +89,28 @@ impl<F: Future + Unpin, S: Fire> Tasks<F, S> {
         if let Some(place) = self.places.get_mut(at) {
             place.future = Some(future);
         }
-        self.poll(at)
+        at
+    }
+
+    /// Takes one in that counts as woken, without telling the signals. Where it is.
+    pub(super) fn add(&mut self, future: F) -> usize {
+        let at = self.place(future);
+        self.ring(at);
+        at
+    }
+
+    /// The one in this place.
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut F> {
+        self.places.get_mut(at)?.future.as_mut()
+    }
+
+    /// The one in this place counts as woken, without telling the signals: for whoever polls these anyway.
+    pub(super) fn ring(&self, at: usize) {
+        if let Some(place) = self.places.get(at)
+            && !place.bell.rung.swap(true, Ordering::SeqCst)
+        {
+            self.woken.places().push_back(at);
+        }
     }
 
     /// Polls one that was woken. `None`: there is none. `Some(None)`: it goes on.

@@ -22,11 +22,13 @@ mod host_steps;
 mod executors;
 #[path = "../../../runtime-std/tests/it/hosted.rs"]
 mod hosted;
+mod http_peer;
 mod leading;
 mod listening;
 mod parting;
 mod places;
 mod processes;
+mod serve_http;
 mod server;
 mod server_steps;
 mod serving;
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
                 places::trials(),
                 processes::trials(),
                 server_steps::trials(),
+                serve_http::trials(),
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),
