@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use sanswire::client::{Notification, Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
+use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
-use sanswire_system::{Command, ConnectError, Exit};
+use sanswire_system::{Command, ConnectError, Exit, HttpTarget};
 
 use crate::connect::{self, Owned};
 use crate::options::ConnectOptions;
@@ -95,6 +96,18 @@ impl Client {
         connect::stream(Box::new(stream), options).await
     }
 
+    /// Connects to a server over HTTP. Ready when the session is; dropping the future closes what was opened. Names are
+    /// looked up, and files with certificates read, on threads of their own.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says what happened.
+    pub fn connect_http(
+        target: &HttpTarget,
+        options: ConnectOptions,
+    ) -> impl Future<Output = Result<Self, ConnectError>> + Send + use<> {
+        connect::http(target.clone(), options)
+    }
+
     pub(crate) fn new(owned: Owned, peer: Peer, started_in: Duration) -> Self {
         Self { inner: Arc::new(Inner { owned, peer, started_in }) }
     }
@@ -113,6 +126,12 @@ impl Client {
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.shared().lock().verdict.clone()
+    }
+
+    /// Which of the two transports over HTTP is spoken. `None` for every other kind of connection.
+    #[must_use]
+    pub fn http_kind(&self) -> Option<Kind> {
+        self.shared().lock().link.http_kind()
     }
 
     /// How long it took from the start until the session was ready.

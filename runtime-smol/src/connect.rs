@@ -15,9 +15,10 @@ use sanswire_system::clock::Clock;
 use sanswire_system::os::random;
 use sanswire_system::stderr::escaped;
 use sanswire_system::tap::TapQueue;
-use sanswire_system::{Command, ConnectError};
+use sanswire_system::{Command, ConnectError, HttpTarget};
 
 use crate::client::Client;
+use crate::http::{Dialer, Net};
 use crate::launch;
 use crate::line::Line;
 use crate::link::Link;
@@ -32,6 +33,7 @@ enum Way {
     Process(Command),
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
+    Http(HttpTarget),
 }
 
 pub(crate) async fn process(command: Command, options: ConnectOptions) -> Result<Client, ConnectError> {
@@ -53,6 +55,10 @@ pub(crate) async fn tcp(
 
 pub(crate) async fn unix(path: PathBuf, options: ConnectOptions) -> Result<Client, ConnectError> {
     open_with_restart(&Way::Unix(path), &options).await
+}
+
+pub(crate) async fn http(target: HttpTarget, options: ConnectOptions) -> Result<Client, ConnectError> {
+    open_with_restart(&Way::Http(target), &options).await
 }
 
 /// A stream is there once: it cannot be tried anew.
@@ -101,6 +107,10 @@ async fn open(way: &Way, options: &ConnectOptions, start: Start) -> Result<Clien
             })?;
             adopt(Wire::Unix(stream), config, options, clock)?
         }
+        Way::Http(target) => {
+            let net = Net::new(config, target, Dialer::new(target)?, seed()?, clock.now())?;
+            own_link(Link::Http(Box::new(net)), options, clock)?
+        }
     };
     ready(shared, options, clock).await
 }
@@ -142,8 +152,16 @@ async fn ready(owned: Owned, options: &ConnectOptions, clock: Clock) -> Result<C
 /// Waits for the end of a connection that never became ready.
 async fn failed(shared: &Shared) -> ConnectError {
     let exit = shared.ended().await;
-    let state = shared.lock();
-    let reason = Box::new(state.closed.clone().unwrap_or(CloseReason::Eof));
+    let mut state = shared.lock();
+    let reason = state.closed.clone().unwrap_or(CloseReason::Eof);
+    let fault = match &mut state.link {
+        Link::Http(net) if reason != CloseReason::Local => net.take_fault(),
+        _ => None,
+    };
+    if let Some(fault) = fault {
+        return fault.into();
+    }
+    let reason = Box::new(reason);
     let first_junk = escaped(&String::from_utf8_lossy(&state.link.session().stats().first_junk));
     let stderr_tail = exit.stderr_tail.clone();
     ConnectError::Closed { reason, exit: Some(Box::new(exit)), stderr_tail, first_junk }
@@ -192,15 +210,24 @@ async fn within<T>(patience: Duration, work: impl Future<Output = io::Result<T>>
 /// A connection that is one stream.
 fn adopt(wire: Wire, config: Config, options: &ConnectOptions, clock: Clock) -> Result<Owned, ConnectError> {
     let machine = LineConnection::new(config, seed()?, clock.now())?;
+    own_link(Link::Line(Line::new(machine, wire)), options, clock)
+}
+
+/// A connection without a process.
+fn own_link(mut link: Link, options: &ConnectOptions, clock: Clock) -> Result<Owned, ConnectError> {
+    let tap = start_tap(options)?;
+    if let (Link::Http(net), Some(tap)) = (&mut link, &tap) {
+        net.tell(tap, clock);
+    }
     let parts = Parts {
-        link: Link::Line(Line::new(machine, wire)),
+        link,
         child: None,
         stderr: None,
         log: None,
         unwrapped: None,
         clock,
         responder: options.responder.clone(),
-        tap: start_tap(options)?,
+        tap,
         ladder: options.stop,
         watch: watch(options)?,
     };

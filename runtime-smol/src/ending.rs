@@ -63,8 +63,13 @@ impl Shared {
             state.patience_until = Some(started);
         }
         let patience = state.link.session().config().limits.close_flush;
-        let Link::Line(line) = &mut state.link;
-        let wire = line.take_wire();
+        let wire = match &mut state.link {
+            Link::Line(line) => line.take_wire(),
+            Link::Http(net) => {
+                net.shut_down(&self.signals, now);
+                None
+            }
+        };
         match (state.child.take(), wire) {
             (Some(child), wire) => {
                 let (input, output) = match wire {
@@ -224,7 +229,7 @@ impl Pipes for Left {
             match wire::read_stderr(input.as_fd(), &mut room) {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => break,
-                Got::End => self.input = None,
+                Got::End { .. } => self.input = None,
             }
         }
         let mut state = self.shared.lock();
@@ -233,7 +238,7 @@ impl Pipes for Left {
             match self.shared.take_stderr(&mut state, stderr.as_fd()) {
                 Got::Bytes { full: true, .. } => {}
                 Got::Bytes { .. } | Got::Nothing => break,
-                Got::End => self.stderr = None,
+                Got::End { .. } => self.stderr = None,
             }
         }
     }

@@ -173,7 +173,7 @@ impl Ends {
                 self.readable = false;
                 return Step::Enough;
             }
-            Got::End => self.end_input(machine, now),
+            Got::End { .. } => self.end_input(machine, now),
         }
         Step::More
     }

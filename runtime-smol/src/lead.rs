@@ -154,8 +154,11 @@ impl Shared {
         if fired & signals::TIME != 0 {
             state.alarm.fired();
         }
-        let Link::Line(line) = &mut state.link;
-        line.fired(fired);
+        match &mut state.link {
+            Link::Line(line) => line.fired(fired),
+            Link::Http(net) if fired & signals::NET != 0 => net.hear(now),
+            Link::Http(_) => {}
+        }
         let writes = state.may_write(seat);
         if writes {
             self.flush(state, now);
@@ -167,7 +170,7 @@ impl Shared {
         self.read_input(state, now);
         self.deliver(state, now);
         if state.link.poll_timeout().is_some_and(|at| at <= now) {
-            state.link.handle_timeout(now);
+            state.link.handle_timeout(&self.signals, now);
             self.deliver(state, now);
         }
         if writes && state.link.has_output() {
@@ -194,9 +197,13 @@ impl Shared {
 
     /// Lets the bells ring for what is waited for. True: something can be done at once.
     fn arm(&self, state: &mut State, writes: bool, now: Instant) -> bool {
-        let Link::Line(line) = &mut state.link;
-        let mut more = line.arm(&self.bells, writes, now);
+        let mut more = match &mut state.link {
+            Link::Line(line) => line.arm(&self.bells, writes, now),
+            Link::Http(net) => net.arm(&self.signals, writes, now),
+        };
         self.deliver(state, now);
+        // What was told may have been answered.
+        more |= writes && matches!(&state.link, Link::Http(net) if net.has_output());
         if !state.stderr_armed
             && let Some(stderr) = &state.stderr
         {

@@ -1,5 +1,5 @@
 //! Async runtime for `sanswire` on the parts of smol: drives its machines on any executor, clients over child processes,
-//! TCP and Unix sockets, and any other stream, and servers over those, standard input and output, and HTTP.
+//! TCP and Unix sockets, any other stream and HTTP, and servers over those and standard input and output.
 //!
 //! It opens, reads, writes, waits and closes. Every rule of the protocol, every limit and every deadline is the
 //! machine's; see [`ConnectOptions::config`].
@@ -57,6 +57,8 @@ mod guests;
 #[cfg(unix)]
 pub mod host;
 #[cfg(unix)]
+mod http;
+#[cfg(unix)]
 mod jobs;
 #[cfg(unix)]
 mod keeper;
@@ -96,8 +98,9 @@ pub use sanswire::client::Notification;
 pub use sanswire::mcp::types::elicited::Elicited;
 pub use sanswire_system::Responder as BlockingResponder;
 pub use sanswire_system::{
-    Command, ConnectError, Direction, Ended, Exit, InheritEnv, RecordStats, StderrLog, StderrLogStats,
-    StderrMode, StopLadder, Tap, WallClock, Wrap, Wrapped,
+    CertificateFault, Command, ConnectError, DialFault, DialStep, Direction, Ended, Exit, HttpTarget,
+    InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, RecordStats,
+    Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, WallClock, Wrap, Wrapped,
 };
 
 #[cfg(unix)]

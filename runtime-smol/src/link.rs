@@ -1,21 +1,26 @@
-//! What a client's calls go to: the machine over one stream of lines.
-//!
-//! Another kind of link, with connections of its own, is another variant: everything else speaks to this one.
+//! What a client's calls go to: the machine over one stream of lines, or the one over HTTP with its connections.
+
+use std::sync::Arc;
 
 use sanswire::client::{
     Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session,
 };
 use sanswire::error::ApiError;
+use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::{Instant, Machine as _};
 
+use crate::http::Net;
 use crate::line::Line;
+use crate::signals::Signals;
 
 /// A machine and what its bytes go over.
+#[expect(clippy::large_enum_variant, reason = "it never moves: there is one a client, within what is shared")]
 pub(crate) enum Link {
     Line(Line),
+    Http(Box<Net>),
 }
 
 /// The machine of a link, whichever it is.
@@ -26,6 +31,10 @@ macro_rules! machine {
                 let $machine = &mut line.machine;
                 $call
             }
+            Link::Http(net) => {
+                let $machine = net.client();
+                $call
+            }
         }
     };
 }
@@ -34,6 +43,7 @@ impl Link {
     pub(crate) const fn session(&self) -> &Session {
         match self {
             Self::Line(line) => line.machine.session(),
+            Self::Http(net) => net.session(),
         }
     }
 
@@ -105,24 +115,38 @@ impl Link {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Line(line) => line.machine.poll_timeout(),
+            Self::Http(net) => net.poll_timeout(),
         }
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        machine!(self, machine => machine.handle_timeout(now));
-    }
-
-    /// Hands a big result back that is no longer needed.
-    pub(crate) fn recycle(&mut self, result: RawJson) {
+    /// The time is `now`. `signals`: whom the connections that are made then tell.
+    pub(crate) fn handle_timeout(&mut self, signals: &Arc<Signals>, now: Instant) {
         match self {
-            Self::Line(line) => line.machine.recycle(result),
+            Self::Line(line) => line.machine.handle_timeout(now),
+            Self::Http(net) => net.handle_timeout(signals, now),
         }
     }
 
-    /// Whether something waits to be written.
+    /// Which way is spoken over HTTP.
+    pub(crate) fn http_kind(&mut self) -> Option<Kind> {
+        match self {
+            Self::Line(_) => None,
+            Self::Http(net) => net.client().kind(),
+        }
+    }
+
+    /// Hands a big result back that is no longer needed. Over HTTP nothing is made of it.
+    pub(crate) fn recycle(&mut self, result: RawJson) {
+        if let Self::Line(line) = self {
+            line.machine.recycle(result);
+        }
+    }
+
+    /// Whether something waits to be written, or to be begun.
     pub(crate) fn has_output(&self) -> bool {
         match self {
             Self::Line(line) => !line.machine.transmit().is_empty(),
+            Self::Http(net) => net.has_output(),
         }
     }
 }

@@ -212,6 +212,13 @@ impl State {
         &mut self.after
     }
 
+    fn read_line(&mut self, bells: &Bells, now: Instant) -> Step {
+        match &mut self.link {
+            Link::Line(line) => line.read(bells, &mut self.taps, now),
+            Link::Http(_) => Step::Enough,
+        }
+    }
+
     /// Whoever waits for something else than a call looks again.
     pub(crate) fn wake_guests(&mut self, shared: &Shared) {
         self.after.wakes.extend(self.guests.wake_all());
@@ -290,30 +297,38 @@ impl Shared {
 
     /// Writes what waits, as far as it goes without waiting.
     pub(crate) fn flush(&self, state: &mut State, now: Instant) {
-        let State { link: Link::Line(line), taps, .. } = state;
-        if line.flush(&self.bells, taps, now).is_err() {
+        let failed = match &mut state.link {
+            Link::Line(line) => line.flush(&self.bells, &mut state.taps, now).is_err(),
+            Link::Http(net) => {
+                net.flush(&self.signals, now);
+                false
+            }
+        };
+        if failed {
             self.stop_writing(state, now);
         }
     }
 
-    /// After a write failed.
+    /// After a write failed, or to drop what waits.
     pub(crate) fn stop_writing(&self, state: &mut State, now: Instant) {
-        let Link::Line(line) = &mut state.link;
-        line.stop_writing(now);
+        match &mut state.link {
+            Link::Line(line) => line.stop_writing(now),
+            Link::Http(net) => net.cut_off(&self.signals, now),
+        }
         self.deliver(state, now);
         self.give_up_if_deaf(state, now);
     }
 
     /// A server that reads no more is of no use once nothing is open, whether it goes on writing or not.
     pub(crate) fn give_up_if_deaf(&self, state: &mut State, now: Instant) {
-        let Link::Line(line) = &state.link;
-        if !line.is_deaf() {
+        if !matches!(&state.link, Link::Line(line) if line.is_deaf()) {
             return;
         }
         // Its last words may say why.
         self.read_input(state, now);
-        let Link::Line(line) = &mut state.link;
-        if line.is_deaf() {
+        if let Link::Line(line) = &mut state.link
+            && line.is_deaf()
+        {
             line.end_input(now);
             self.deliver(state, now);
         }
@@ -321,9 +336,23 @@ impl Shared {
 
     /// Reads what is there, within a bound.
     pub(crate) fn read_input(&self, state: &mut State, now: Instant) {
+        let readable = match &state.link {
+            Link::Line(_) => return self.read_stream(state, |state| state.read_line(&self.bells, now), now),
+            Link::Http(net) => net.readable(),
+        };
+        for connection in readable {
+            let read = |state: &mut State| match &mut state.link {
+                Link::Line(_) => Step::Enough,
+                Link::Http(net) => net.read(&self.signals, connection, now),
+            };
+            self.read_stream(state, read, now);
+        }
+    }
+
+    /// Reads what is there of one stream, so much of it that others get their turn.
+    fn read_stream(&self, state: &mut State, read: impl Fn(&mut State) -> Step, now: Instant) {
         for _ in 0..MAX_READS {
-            let State { link: Link::Line(line), taps, .. } = state;
-            match line.read(&self.bells, taps, now) {
+            match read(state) {
                 Step::More => self.deliver(state, now),
                 Step::Enough => return,
             }
@@ -340,7 +369,7 @@ impl Shared {
                 break;
             }
         }
-        if got != Got::End {
+        if !matches!(got, Got::End { .. }) {
             state.stderr = Some(source);
         }
         matches!(got, Got::Bytes { full: true, .. })

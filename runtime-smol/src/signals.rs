@@ -19,6 +19,8 @@ pub(crate) const WRITE: u8 = 2;
 pub(crate) const STDERR: u8 = 4;
 /// A deadline, perhaps.
 pub(crate) const TIME: u8 = 8;
+/// Something of one of many connections, which knows for itself what.
+pub(crate) const NET: u8 = 16;
 
 /// What happened to one connection and was not looked at yet, and who is to look.
 pub(crate) struct Signals {
@@ -152,9 +154,14 @@ pub(crate) struct Bells {
 
 impl Bells {
     pub(crate) fn new<S: Fire>(signals: &Arc<S>) -> Self {
-        let bell = |what| Waker::from(Arc::new(Bell { signals: Arc::clone(signals), what }));
+        let bell = |what| bell(signals, what);
         Self { read: bell(READ), write: bell(WRITE), stderr: bell(STDERR), time: bell(TIME) }
     }
+}
+
+/// A waker that tells of one thing.
+pub(crate) fn bell<S: Fire>(signals: &Arc<S>, what: u8) -> Waker {
+    Waker::from(Arc::new(Bell { signals: Arc::clone(signals), what }))
 }
 
 struct Bell<S> {

@@ -42,7 +42,7 @@ impl Stdio {
         match self.ends.read(buffer) {
             sanswire_system::os::Got::Bytes { len, full } => Got::Bytes { len, full },
             sanswire_system::os::Got::Nothing => Got::Nothing,
-            sanswire_system::os::Got::End { .. } => Got::End,
+            sanswire_system::os::Got::End { broken } => Got::End { broken },
         }
     }
 

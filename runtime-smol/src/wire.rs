@@ -53,8 +53,8 @@ pub(crate) enum Got {
     Bytes { len: usize, full: bool },
     /// Nothing now.
     Nothing,
-    /// Nothing ever again.
-    End,
+    /// Nothing ever again. `broken`: a fault says so, and not the peer.
+    End { broken: bool },
 }
 
 impl Wire {
@@ -110,13 +110,13 @@ impl Wire {
                 };
                 buffer.truncate(len + read);
                 match got {
-                    Poll::Ready(Ok(0)) => Got::End,
+                    Poll::Ready(Ok(0)) => Got::End { broken: false },
                     // Only a read that finds nothing makes the bell ring.
                     Poll::Ready(Ok(len)) => Got::Bytes { len, full: true },
                     Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
                         Got::Bytes { len: 0, full: true }
                     }
-                    Poll::Ready(Err(_)) => Got::End,
+                    Poll::Ready(Err(_)) => Got::End { broken: true },
                     Poll::Pending => Got::Nothing,
                 }
             }
@@ -265,7 +265,7 @@ pub(crate) fn arm(
 }
 
 /// Appends one read to `buffer`, within its spare room. `deep`: it might bring more than one read may.
-fn read_fd(fd: BorrowedFd<'_>, buffer: &mut Vec<u8>, deep: bool) -> Got {
+pub(crate) fn read_fd(fd: BorrowedFd<'_>, buffer: &mut Vec<u8>, deep: bool) -> Got {
     let len = buffer.len();
     let room = buffer.capacity() - len;
     if room == 0 {
@@ -281,10 +281,10 @@ fn read_fd(fd: BorrowedFd<'_>, buffer: &mut Vec<u8>, deep: bool) -> Got {
         rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(buffer)))
     };
     match got {
-        Ok(0) => Got::End,
+        Ok(0) => Got::End { broken: false },
         Ok(len) => Got::Bytes { len, full: len >= room.min(MAX_READ_BYTES) },
         Err(rustix::io::Errno::AGAIN) => Got::Nothing,
-        Err(_) => Got::End,
+        Err(_) => Got::End { broken: true },
     }
 }
 

@@ -112,7 +112,14 @@ pub(crate) fn connect(runtime: Runtime, place: &Place, setup: &Setup) -> Result<
                     .0
             })
         }
-        Place::Http(_) => panic!("there is a reason for that"),
+        Place::Http(target) => {
+            let target = (**target).clone();
+            on.run(async move {
+                futures_lite::future::zip(sanswire_smol::Client::connect_http(&target, options), closing)
+                    .await
+                    .0
+            })
+        }
     };
     match made {
         Ok(client) => Ok(Box::new(SmolClient { on, client, open: BTreeMap::new() })),

@@ -1,7 +1,5 @@
 //! How the servers of a host are reached.
 
-use std::io;
-
 use sanswire::client::Config;
 use sanswire_system::host::{Connecting, Way};
 use sanswire_system::{ConnectError, StderrMode, StopLadder};
@@ -41,9 +39,6 @@ pub(super) async fn open(way: &Way, options: ConnectOptions) -> Result<Client, C
         Way::Process(command) => Client::connect(command, options).await,
         Way::Tcp(address) => Client::connect_tcp(address.clone(), options).await,
         Way::Unix(path) => Client::connect_unix(path, options).await,
-        Way::Http(_) => {
-            let why = "servers over HTTP are reached by sanswire-std alone so far";
-            Err(ConnectError::System(io::Error::new(io::ErrorKind::Unsupported, why)))
-        }
+        Way::Http(target) => Client::connect_http(target, options).await,
     }
 }

@@ -19,6 +19,8 @@ use sanswire_smol::sanswire::jsonrpc::RawJson;
 use sanswire_smol::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_smol::{Client, Command, ConnectOptions, Watch};
 
+pub(crate) use sanswire_smol::HttpTarget;
+
 use crate::server::Server;
 
 /// Longer than anything here should take on a busy machine.

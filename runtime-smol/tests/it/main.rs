@@ -12,6 +12,7 @@ mod calls;
 mod child;
 mod closing;
 mod common;
+mod executors;
 mod host_calls;
 mod host_common;
 mod host_reconnect;
@@ -19,10 +20,18 @@ mod host_servers;
 mod host_soak;
 mod host_steps;
 // The server is the same for hosts of all runtimes.
-mod executors;
 #[path = "../../../runtime-std/tests/it/hosted.rs"]
 mod hosted;
+mod http;
+mod http_dial;
 mod http_peer;
+// The scripted server is the same for clients of all runtimes.
+#[expect(dead_code, reason = "each runtime's tests use another part of it")]
+#[path = "../../../runtime-std/tests/it/http_script.rs"]
+mod http_script;
+mod http_steps;
+#[cfg(feature = "tls")]
+mod http_tls;
 mod leading;
 mod listening;
 mod parting;
@@ -73,6 +82,11 @@ fn main() -> ExitCode {
                 host_soak::trials(),
                 host_steps::trials(),
                 executors::trials(),
+                http::trials(),
+                http_dial::trials(),
+                http_steps::trials(),
+                #[cfg(feature = "tls")]
+                http_tls::trials(),
                 leading::trials(),
                 listening::trials(),
                 parting::trials(),

@@ -8,6 +8,8 @@ use sanswire_std::sanswire::jsonrpc::RawJson;
 use sanswire_std::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_std::{Client, Command, ConnectOptions};
 
+pub(crate) use sanswire_std::HttpTarget;
+
 /// Longer than anything here should take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use sanswire_std::HttpTarget;
+use crate::common::HttpTarget;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
