@@ -60,7 +60,7 @@ impl Share {
 
     fn claim(&mut self, takes: bool) -> bool {
         let mut state = self.places.lock();
-        let turn = state.turn_of(&self.signals).filter(|_| self.waits);
+        let turn = if self.waits { state.turn_of(&self.signals) } else { None };
         if turn.is_none() && (self.waits || state.waiting.len() >= state.free) {
             if !std::mem::replace(&mut self.waits, true) {
                 state.waiting.push_back(Arc::clone(&self.signals));

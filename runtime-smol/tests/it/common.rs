@@ -368,6 +368,13 @@ pub(crate) fn runs(pid: u32) -> bool {
     !matches!(state, Some('Z' | 'X') | None)
 }
 
+/// How long a process was at work so far, in hundredths of a second on most systems.
+pub(crate) fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<_> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
 pub(crate) fn kill(pid: u32) {
     let status = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
     assert!(status.success());

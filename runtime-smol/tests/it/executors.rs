@@ -2,6 +2,7 @@
 //! forgotten while others wait.
 
 use std::future::Future;
+use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use sanswire_smol::sanswire::mcp::Revision;
 use sanswire_smol::{Client, Server, Tool, Watch};
 
 use crate::common::{
-    Count, Env, LONG, begin, block_on, by_hand, eventually, in_process, options, poll_once, text_of, tool,
-    trials,
+    Count, Driven, Env, LONG, begin, block_on, by_hand, eventually, in_process, options, poll_once, request,
+    text_of, tool, trials,
 };
 
 trials! {
     each: nobody_waits_for_a_leader_that_is_forgotten, nobody_waits_for_a_guest_that_is_forgotten;
     once: a_server_is_polled_late, a_server_is_polled_for_nothing, a_server_is_moved_from_thread_to_thread,
-        a_client_of_many_executors
+        a_server_that_nobody_calls_is_left_alone, a_client_of_many_executors
 }
 
 fn server() -> Server {
@@ -111,8 +112,7 @@ async fn a_server_is_moved_from_thread_to_thread() {
                     assert!(woken.after(seen), "never woken");
                 }
                 // What is told to this thread after its last poll is found by the next one.
-                let _ = poll_once(&mut serves, &waker).is_ready();
-                Some(serves)
+                poll_once(&mut serves, &waker).is_pending().then_some(serves)
             });
             match polled.join().unwrap() {
                 Some(left) => serves = left,
@@ -120,6 +120,33 @@ async fn a_server_is_moved_from_thread_to_thread() {
             }
         }
     });
+}
+
+async fn a_server_that_nobody_calls_is_left_alone() {
+    let server = server();
+    for stream in [false, true] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut serves = Driven::new(async {
+            let served = if stream {
+                server.serve_stream(Async::new(theirs).unwrap()).await
+            } else {
+                server.serve_unix_stream(theirs).await
+            };
+            served.unwrap();
+        });
+        ours.write_all(request(1, "nap", "{}").as_bytes()).unwrap();
+        serves.settle();
+        let before = serves.woken.get();
+        std::thread::sleep(Duration::from_millis(200));
+        // Nothing is told, and what comes of nothing is nothing.
+        for _ in 0..3 {
+            serves.poll();
+        }
+        serves.settle();
+        assert_eq!(serves.woken.get(), before);
+        drop(ours);
+        serves.finish();
+    }
 }
 
 /// One that leads is forgotten, and so is the one that came to lead in its place.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use sanswire_smol::{Client, ConnectError, Server, Stopper, Tool};
 
-use crate::common::{ANY, Driven, Folder, LONG, begin, block_on, eventually, request, runs, tool};
+use crate::common::{ANY, Driven, Folder, LONG, begin, block_on, eventually, request, runs, ticks, tool};
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     type Test = (&'static str, fn());
@@ -156,6 +156,11 @@ fn without_descriptors() {
         echo(&mut first);
         assert!(answer(&first).contains(r#""text":"x""#));
     }
+    // The listener is not asked without an end.
+    let before = ticks(child.id());
+    std::thread::sleep(Duration::from_millis(600));
+    let worked = ticks(child.id()) - before;
+    assert!(worked < 30, "{worked}");
     drop(first);
     for peer in peers {
         assert!(answer(&peer).contains(r#""text":"x""#));

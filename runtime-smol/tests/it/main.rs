@@ -13,6 +13,7 @@ mod child;
 mod closing;
 mod common;
 mod executors;
+mod governed;
 mod host_calls;
 mod host_common;
 mod host_reconnect;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
                 host_soak::trials(),
                 host_steps::trials(),
                 executors::trials(),
+                governed::trials(),
                 http::trials(),
                 http_dial::trials(),
                 http_steps::trials(),

@@ -17,19 +17,24 @@ use rustix::fs::OFlags;
 use sanswire_smol::sanswire::jsonrpc::RawJson;
 use sanswire_smol::{Client, Command, Server, Tool, ToolError};
 
-use crate::common::{Env, Folder, begin, by_hand, eventually, request, runs, text_of, tool, trials};
+use crate::common::{
+    Driven, Env, Folder, begin, by_hand, eventually, request, runs, text_of, ticks, tool, trials,
+};
 
 trials! {
     each: calls_are_answered, a_stray_print_does_not_reach_the_wire;
-    once: what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, it_is_served_once_at_a_time,
+    once: what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, so_it_is_after_any_poll, it_is_served_once_at_a_time,
         a_client_that_is_gone_ends_it, a_client_that_is_gone_ends_its_calls, nobody_who_reads_ends_it, sockets_are_left_as_they_are,
-        files_are_served_to_their_end, a_dead_client_ends_a_server_that_nobody_calls
+        files_are_served_to_their_end, a_server_that_nobody_calls_rests, a_dead_client_ends_a_server_that_nobody_calls
 }
 
 /// The other process. Flags: `foreign` polls by hand, `after` says so when it is over, `patient` lets calls go on for an hour
 /// after the end of the input.
 pub(crate) fn serve(flags: &[String]) {
     let has = |flag: &str| flags.iter().any(|found| found == flag);
+    if has("steps") {
+        return serve_in_steps();
+    }
     let quit = Arc::new(Quit::default());
     let server = server(&quit, has("patient"));
     let serving = async {
@@ -46,6 +51,35 @@ pub(crate) fn serve(flags: &[String]) {
         std::io::stdin().read_to_string(&mut left).unwrap();
         println!("{left}");
     }
+}
+
+/// Serves and gives up after no poll, one, two ..., and says whether all is as it was each time.
+fn serve_in_steps() {
+    let of = |fd: std::os::fd::BorrowedFd<'_>| {
+        let stat = rustix::fs::fstat(fd).unwrap();
+        (stat.st_dev, stat.st_ino, rustix::fs::fcntl_getfl(fd).unwrap())
+    };
+    let ends = || (of(std::io::stdin().as_fd()), of(std::io::stdout().as_fd()));
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let server = server(&Arc::default(), false);
+    // What is opened once and stays: the reactor's.
+    drop(Driven::new(async { server.serve_stdio().await.unwrap() }));
+    async_io::block_on(Timer::after(Duration::from_millis(1)));
+    let (before, descriptors) = (ends(), open());
+    for polls in 0..30 {
+        let mut serves = Driven::new(async { server.serve_stdio().await.unwrap() });
+        for _ in 0..polls {
+            serves.poll();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if polls > 0 && !serves.ready {
+            assert_ne!(ends(), before, "it serves them");
+        }
+        drop(serves);
+        assert_eq!(ends(), before, "after {polls} polls");
+        assert_eq!(open(), descriptors, "after {polls} polls");
+    }
+    println!("well");
 }
 
 /// What ends the serving from within.
@@ -194,12 +228,39 @@ async fn so_it_is_when_the_future_is_dropped() {
     ended_well(child).await;
 }
 
+async fn so_it_is_after_any_poll() {
+    let mut child = start(&["steps"], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    let lines: String = (0..50).map(|id| request(id, "nap", r#"{"ms":1}"#)).collect();
+    input.write_all(lines.as_bytes()).unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.ends_with("well\n"), "{said}");
+    ended_well(child).await;
+    drop(input);
+}
+
 async fn it_is_served_once_at_a_time() {
     let client = connect(&crate::common::ANY, &[]).await;
     let said = tool(&client, "again", "{}").await;
     assert!(said.contains("being served already"), "{said}");
     assert_eq!(tool(&client, "echo", r#"{"text":"on"}"#).await, "on");
     client.close().await;
+}
+
+async fn a_server_that_nobody_calls_rests() {
+    for flags in [&[][..], &["foreign"]] {
+        let client = connect(&crate::common::ANY, flags).await;
+        let sleeps = begin(&client, "nap", r#"{"ms":60000}"#);
+        assert_eq!(tool(&client, "echo", r#"{"text":"a"}"#).await, "a");
+        let pid = client.pid().unwrap();
+        let before = ticks(pid);
+        Timer::after(Duration::from_millis(600)).await;
+        let worked = ticks(pid) - before;
+        assert!(worked < 30, "{worked}");
+        sleeps.cancel(None);
+        client.close().await;
+    }
 }
 
 /// A write that fails raises no signal that ends the process.
