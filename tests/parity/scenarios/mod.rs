@@ -96,7 +96,7 @@ pub(crate) const HOSTED: [(&str, Scenario); 6] = [
 /// What the client says when it is asked.
 pub(crate) const SAID: &str = r#"{"said":"yes"}"#;
 /// Longer than anything here takes on a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// How patiently programs are stopped.
 pub(crate) fn patience() -> StopLadder {
@@ -149,6 +149,8 @@ impl Bench {
         config.start = Start::Pinned(self.cell.revision);
         config.capabilities.elicitation_form = true;
         config.limits.close_flush = Duration::from_secs(2);
+        // So that what is to be seen at once does not come of a deadline later.
+        config.limits.request_idle = LONG * 10;
         Setup { config, close_after: None }
     }
 
