@@ -11,8 +11,7 @@ type Reason = (&'static str, fn(&Cell) -> bool);
 /// Scenarios about what only the system can do.
 const PROCESSES: [&str; 2] = ["grandchildren end with it", "a server that ignores the end"];
 
-pub(crate) const REASONS: [Reason; 12] = [
-    ("sanswire-smol has no HTTP server", |cell| cell.half == Half::Smol && cell.is_http()),
+pub(crate) const REASONS: [Reason; 11] = [
     ("a fleet's connections are streams of lines", |cell| {
         cell.runtime == Runtime::Pair && cell.is_http() && is_hosted(cell)
     }),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_io::{Timer, block_on};
 use sanswire::mcp::Era;
 use sanswire::server::{ListKind, Reply};
-use sanswire_smol::{Application, AskError, Call, Server};
+use sanswire_smol::{Application, AskError, Call, HttpOptions, Server};
 
 use super::{Book, Job, catalog, config, form, grow, job};
 use crate::axes::Transport;
@@ -100,10 +100,12 @@ pub(super) fn listen(
     listener: TcpListener,
     record: Record,
 ) -> Box<dyn FnOnce() + Send> {
-    assert_eq!(transport, Transport::Tcp, "there is a reason for that");
     let server = server(record);
     let stopper = server.stopper();
-    let serving = std::thread::spawn(move || block_on(server.serve_tcp(listener)).unwrap());
+    let serving = std::thread::spawn(move || match transport {
+        Transport::Http => block_on(server.serve_http(listener, HttpOptions::default())).unwrap(),
+        Transport::Tcp | Transport::Stdio => block_on(server.serve_tcp(listener)).unwrap(),
+    });
     Box::new(move || {
         stopper.stop_now();
         let _ = serving.join();
