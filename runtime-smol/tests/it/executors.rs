@@ -2,15 +2,16 @@
 //! forgotten while others wait.
 
 use std::future::Future;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
+use futures_lite::{AsyncRead, AsyncWrite};
 use sanswire_smol::sanswire::client::{Outcome, Start};
 use sanswire_smol::sanswire::mcp::Revision;
 use sanswire_smol::{Client, Server, Tool, Watch};
@@ -23,7 +24,7 @@ use crate::common::{
 trials! {
     each: nobody_waits_for_a_leader_that_is_forgotten, nobody_waits_for_a_guest_that_is_forgotten;
     once: a_server_is_polled_late, a_server_is_polled_for_nothing, a_server_is_moved_from_thread_to_thread,
-        a_server_that_nobody_calls_is_left_alone, a_client_of_many_executors
+        a_server_that_nobody_calls_is_left_alone, a_stream_without_an_end_leaves_others_their_turn, a_client_of_many_executors
 }
 
 fn server() -> Server {
@@ -147,6 +148,56 @@ async fn a_server_that_nobody_calls_is_left_alone() {
         drop(ours);
         serves.finish();
     }
+}
+
+/// A stream that always has more to give, and takes all.
+struct Endless {
+    gives: Vec<u8>,
+    at: usize,
+    took: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let left = &self.gives[self.at..];
+        let len = left.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&left[..len]);
+        self.at += len;
+        Poll::Ready(Ok(len))
+    }
+}
+
+impl AsyncWrite for Endless {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        let lines = buffer.iter().filter(|byte| **byte == b'\n').count();
+        self.took.fetch_add(lines, Ordering::SeqCst);
+        Poll::Ready(Ok(buffer.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+async fn a_stream_without_an_end_leaves_others_their_turn() {
+    let text = "x".repeat(500_000);
+    let lines: String = (0..20).map(|id| request(id, "echo", &format!(r#"{{"text":"{text}"}}"#))).collect();
+    let took = Arc::<AtomicUsize>::default();
+    let stream = Endless { gives: lines.into_bytes(), at: 0, took: Arc::clone(&took) };
+    let server = server();
+    let mut serves = Driven::new(async { server.serve_stream(stream).await.unwrap() });
+    serves.poll();
+    assert!(!serves.ready, "nobody else had a turn");
+    serves.finish();
+    assert_eq!(took.load(Ordering::SeqCst), 20);
 }
 
 /// One that leads is forgotten, and so is the one that came to lead in its place.

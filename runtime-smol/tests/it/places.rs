@@ -1,6 +1,8 @@
 //! Places for handlers that many connections share: who gets one, and that none is lost.
 
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -9,12 +11,12 @@ use futures_lite::future::{or, poll_once, yield_now};
 use sanswire_smol::sanswire::mcp::Method;
 use sanswire_smol::{Client, Pending, Server, Tool};
 
-use crate::common::{ANY, begin, eventually, no_options, text_of, tool, trials};
+use crate::common::{ANY, Driven, begin, eventually, no_options, request, text_of, tool, trials};
 
 trials! {
     each: ;
     once: a_place_that_is_not_wanted_any_more_is_passed_on, a_place_of_one_that_is_gone_is_passed_on,
-        who_asks_all_the_time_leaves_places_to_others, handlers_that_are_dropped_give_their_places_back,
+        who_asks_all_the_time_leaves_places_to_others, who_reads_again_is_served_on, handlers_that_are_dropped_give_their_places_back,
         places_come_back_from_every_end
 }
 
@@ -44,6 +46,8 @@ struct Seen {
     ran: Mutex<Vec<String>>,
     running: AtomicUsize,
     gate: Gate,
+    /// What those say who passed the gate.
+    says: Mutex<String>,
 }
 
 impl Seen {
@@ -76,7 +80,8 @@ fn server(seen: &Arc<Seen>) -> Server {
             let running = Running::new(&waits);
             async move {
                 running.0.gate.passed().await;
-                Ok("passed")
+                let says = running.0.says.lock().unwrap().clone();
+                Ok(says + "passed")
             }
         })
         .tool("note", Tool::new("Notes that it ran").string("by", "Who asks"), move |(), call| {
@@ -106,6 +111,7 @@ fn server(seen: &Arc<Seen>) -> Server {
                 Ok("")
             }
         })
+        .config(|config| config.limits.max_queued_out_bytes = 256 * 1024)
         .build()
         .unwrap()
 }
@@ -201,6 +207,44 @@ async fn who_asks_all_the_time_leaves_places_to_others() {
         assert!(turn.is_some_and(|turn| turn <= 1), "{turn:?}");
     })
     .await;
+}
+
+/// Requests for whose answers there was no room run as soon as there is, though nothing else happens.
+async fn who_reads_again_is_served_on() {
+    const BYTES: usize = 1 << 20;
+    let seen = Arc::<Seen>::default();
+    let server = server(&seen);
+    server.set_max_handlers(1);
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let mut serves = Driven::new(async { server.serve_unix_stream(theirs).await.unwrap() });
+    let lines: String = (0..5).map(|id| request(id, "wait", "{}")).collect();
+    ours.write_all(lines.as_bytes()).unwrap();
+    serves.settle();
+    assert_eq!(seen.running.load(Ordering::SeqCst), 1);
+    // All were read, and each answer fills what may wait.
+    *seen.says.lock().unwrap() = "x".repeat(BYTES);
+    seen.gate.open();
+    serves.settle();
+    assert!(!serves.ready);
+    ours.set_nonblocking(true).unwrap();
+    let (mut bytes, mut answers, mut part) = (0, 0, vec![0; 64 * 1024]);
+    let mut polled = serves.woken.get();
+    while answers < 5 {
+        match ours.read(&mut part) {
+            Ok(len) => {
+                bytes += len;
+                answers += part[..len].iter().filter(|byte| **byte == b'\n').count();
+            }
+            Err(_) => {
+                assert!(serves.woken.after(polled), "never woken");
+                polled = serves.woken.get();
+                serves.poll();
+            }
+        }
+    }
+    assert!(bytes > 5 * BYTES);
+    drop(ours);
+    serves.finish();
 }
 
 async fn handlers_that_are_dropped_give_their_places_back() {

@@ -23,7 +23,7 @@ use crate::common::{
 
 trials! {
     each: calls_are_answered, a_stray_print_does_not_reach_the_wire;
-    once: what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, so_it_is_after_any_poll, it_is_served_once_at_a_time,
+    once: nor_does_one_when_all_is_over, what_was_taken_is_put_back, so_it_is_when_the_future_is_dropped, so_it_is_after_any_poll, it_is_served_once_at_a_time,
         a_client_that_is_gone_ends_it, a_client_that_is_gone_ends_its_calls, nobody_who_reads_ends_it, sockets_are_left_as_they_are,
         files_are_served_to_their_end, a_server_that_nobody_calls_rests, a_dead_client_ends_a_server_that_nobody_calls
 }
@@ -121,6 +121,12 @@ fn server(quit: &Arc<Quit>, patient: bool) -> Server {
             let cat = cat.map_err(|error| ToolError::Failed(error.to_string()))?;
             Ok(format!("{} {}", read.len(), cat.stdout.len()))
         })
+        .tool("late", Tool::new("Prints when it is over"), |(), call| async move {
+            call.cancelled().await;
+            Timer::after(Duration::from_millis(50)).await;
+            println!("stray");
+            Ok("")
+        })
         .tool("again", Tool::new("Serves once more"), |(), call| async move {
             Ok(call.server().serve_stdio().await.unwrap_err().to_string())
         })
@@ -207,6 +213,25 @@ async fn what_was_taken_is_put_back() {
     assert_eq!(lines.len(), 3, "{said}");
     assert!(lines[0].contains(r#""text":"a""#), "{said}");
     assert_eq!(lines[1..], ["after", ""]);
+    ended_well(child).await;
+}
+
+/// A handler that goes on prints to standard error until it is left.
+async fn nor_does_one_when_all_is_over() {
+    let mut child = start(&["after"], Stdio::piped(), Stdio::piped());
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let calls = request(1, "late", "{}") + &request(2, "echo", r#"{"text":"a"}"#);
+    input.write_all(calls.as_bytes()).unwrap();
+    let mut said = String::new();
+    output.read_line(&mut said).unwrap();
+    assert!(said.contains(r#""text":"a""#), "{said}");
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    input.write_all(format!("{cancel}\n").as_bytes()).unwrap();
+    drop(input);
+    said.clear();
+    output.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "after\n\n");
     ended_well(child).await;
 }
 

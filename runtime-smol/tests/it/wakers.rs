@@ -12,7 +12,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use async_io::{Async, Timer};
-use futures_lite::future::{yield_now, zip};
+use futures_lite::future::{or, yield_now, zip};
 use sanswire_smol::sanswire::client::{Outcome, Start};
 use sanswire_smol::sanswire::mcp::Revision;
 use sanswire_smol::sanswire::mcp::types::input::{InputAnswer, InputRequest};
@@ -246,11 +246,18 @@ fn a_waker_may_call_its_client_back() {
 
 fn a_call_that_is_kept_hears_of_its_end() {
     let kept = Arc::new(Mutex::new(None));
-    let keeps = Arc::clone(&kept);
+    let (keeps, holds) = (Arc::clone(&kept), Arc::clone(&kept));
     let server = Server::builder("s", "1")
         .tool("keep", Tool::new("Keeps its call"), move |(), call| {
             *keeps.lock().unwrap() = Some(call.clone());
             async move { Ok(format!("{}", call.is_cancelled())) }
+        })
+        .tool("hold", Tool::new("Keeps its call, and does not end"), move |(), call| {
+            *holds.lock().unwrap() = Some(call);
+            async {
+                std::future::pending::<()>().await;
+                Ok("")
+            }
         })
         .build()
         .unwrap();
@@ -264,12 +271,20 @@ fn a_call_that_is_kept_hears_of_its_end() {
             call.cancelled().await;
             assert!(call.is_cancelled());
             call.progress(1.0, None, None);
-            client.close().await;
-            call
+            let held = begin(&client, "hold", "{}");
+            crate::common::eventually("it runs", || kept.lock().unwrap().is_some()).await;
+            Some((client, held))
         };
-        let (served, call) = zip(server.serve_unix_stream(theirs), client).await;
-        served.unwrap();
+        let serves = async {
+            server.serve_unix_stream(theirs).await.unwrap();
+            None
+        };
+        // What serves is dropped in the middle of it.
+        let (client, held) = or(client, serves).await.unwrap();
+        let call = kept.lock().unwrap().take().unwrap();
         call.cancelled().await;
         call.progress(2.0, None, None);
+        assert!(matches!(held.await, Outcome::Lost { .. }));
+        client.close().await;
     });
 }
