@@ -136,7 +136,10 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
-        let stream = Async::<TcpStream>::connect(address).await.unwrap();
+        Self::of(Async::<TcpStream>::connect(address).await.unwrap())
+    }
+
+    pub(crate) fn of(stream: Async<TcpStream>) -> Self {
         stream.get_ref().set_nodelay(true).unwrap();
         Self { stream, unread: Vec::new() }
     }

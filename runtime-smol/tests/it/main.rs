@@ -24,6 +24,7 @@ mod host_steps;
 #[path = "../../../runtime-std/tests/it/hosted.rs"]
 mod hosted;
 mod http;
+mod http_besieged;
 mod http_dial;
 mod http_peer;
 // The scripted server is the same for clients of all runtimes.
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
                 executors::trials(),
                 governed::trials(),
                 http::trials(),
+                http_besieged::trials(),
                 http_dial::trials(),
                 http_steps::trials(),
                 #[cfg(feature = "tls")]

@@ -83,6 +83,8 @@ impl Connection {
 
     /// Reads what has come, and says whether it has rested for long enough to make room; then it does.
     pub(super) fn give_way(&mut self, site: &mut Site<Cancel, Answer>, now: Instant) -> bool {
+        // It may not have been told yet that there is something.
+        self.ends.fired(signals::READ);
         self.read_and_write(site, 1, now);
         let Some(key) = self.key else { return true };
         let gives = site.connection(key).is_some_and(|mut connection| connection.give_way(now));
