@@ -4,7 +4,7 @@
 //!   par N WINDOW -- SERVER...     N calls of `echo`, WINDOW in flight from one task
 //!   tasks N WINDOW -- SERVER...   N calls of `echo` from WINDOW tasks on one thread
 //!   blob BYTES N -- SERVER...     N calls of `blob`, one after another, the text decoded
-//! A server is a command. With SANSWIRE_BENCH_WATCH=own the watch is a task of this thread's; else it is a thread.
+//! A server is a command, or a URL. With SANSWIRE_BENCH_WATCH=own the watch is a task of this thread's; else it is a thread.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use sanswire_smol::sanswire::client::{Outcome, RequestOptions};
 use sanswire_smol::sanswire::jsonrpc::RawJson;
 use sanswire_smol::sanswire::mcp::Method;
 use sanswire_smol::sanswire::mcp::types::call_result::CallToolResult;
-use sanswire_smol::{Client, Command, ConnectOptions, Pending, Watch};
+use sanswire_smol::{Client, Command, ConnectOptions, HttpTarget, Pending, Watch};
 
 const TEXT: &str = "hello from the neutral driver!!!";
 const ARGUMENTS: &str = r#"{"text":"hello from the neutral driver!!!"}"#;
@@ -42,7 +42,11 @@ async fn measure(options: ConnectOptions, executor: &LocalExecutor<'_>) -> Resul
     let number = |at: usize| -> Result<usize, Failure> { Ok(mode.get(at).ok_or("a number")?.parse()?) };
     let (program, rest) = server.split_first().ok_or("MODE ... -- SERVER...")?;
 
-    let client = Client::connect(&Command::new(program).args(rest), options).await?;
+    let client = if program.starts_with("http://") {
+        Client::connect_http(&HttpTarget::new(program)?, options).await?
+    } else {
+        Client::connect(&Command::new(program).args(rest), options).await?
+    };
     let listed = client.list(Method::ToolsList, &RequestOptions::default()).await?;
     if listed.pages.is_empty() {
         return Err("no tools".into());

@@ -132,6 +132,7 @@ impl Wire {
             let wrote = if bytes.is_empty() { self.send_held() } else { self.put(bytes) };
             match wrote {
                 Ok(0) if bytes.is_empty() => return,
+                Ok(0) => return pool.handle_write_closed(connection, now),
                 Ok(len) => pool.handle_written(connection, len, now),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
