@@ -3,12 +3,14 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 use futures_lite::future::{poll_once, yield_now};
-use sanswire_smol::sanswire::client::Outcome;
+use sanswire_smol::sanswire::client::{Outcome, Start};
 use sanswire_smol::sanswire::jsonrpc::JsonRef;
-use sanswire_smol::sanswire::mcp::{Method, codes};
+use sanswire_smol::sanswire::mcp::types::input::{InputAnswer, InputRequest};
+use sanswire_smol::sanswire::mcp::{Method, Revision, codes};
 use sanswire_smol::sanswire::server::{ListKind, ToolFilter};
 use sanswire_smol::{Call, Client, Schema, Server, Tool};
 
@@ -16,10 +18,11 @@ use crate::common::{LONG, block_on, no_options, options, outcome, tool};
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     type Test = (&'static str, fn());
-    let tests: [Test; 10] = [
+    let tests: [Test; 11] = [
         ("a_handler_may_break_in_every_way", a_handler_may_break_in_every_way),
         ("a_call_that_is_kept_does_no_harm", a_call_that_is_kept_does_no_harm),
         ("a_handler_may_be_a_client_of_its_server", a_handler_may_be_a_client_of_its_server),
+        ("a_question_may_be_asked_from_elsewhere", a_question_may_be_asked_from_elsewhere),
         ("a_handler_may_stop_its_server", a_handler_may_stop_its_server),
         ("whoever_comes_during_a_change_is_served", whoever_comes_during_a_change_is_served),
         ("of_changes_at_once_none_is_lost", of_changes_at_once_none_is_lost),
@@ -211,6 +214,38 @@ fn a_handler_may_be_a_client_of_its_server() {
     }
 }
 
+/// What is asked by another task than the one that serves leaves though nothing wakes that one.
+fn a_question_may_be_asked_from_elsewhere() {
+    let server = Server::builder("besieged", "1")
+        .tool("ask", Tool::new("Has a thread ask"), |(), call| {
+            std::thread::spawn(move || {
+                let form = Schema::object().optional("said", Schema::string());
+                // Whatever began the call is over by then.
+                std::thread::sleep(Duration::from_millis(20));
+                block_on(call.elicit("k", "what?", &form))
+            });
+            async {
+                std::future::pending::<()>().await;
+                Ok("")
+            }
+        })
+        .build()
+        .unwrap();
+    let listening = Listening::new(server);
+    let mut options = options();
+    options.config.start = Start::Pinned(Revision::V2025_11_25);
+    options.config.capabilities.elicitation_form = true;
+    let (asked, was_asked) = channel();
+    options.responder = Some(Arc::new(move |_: InputRequest| {
+        asked.send(()).unwrap();
+        async { InputAnswer::Cancel }
+    }));
+    let client = block_on(Client::connect_tcp(listening.address, options)).unwrap();
+    let pending = client.start_tool("ask", None, &no_options()).unwrap();
+    was_asked.recv_timeout(LONG / 8).unwrap();
+    pending.cancel(None);
+}
+
 fn a_handler_may_stop_its_server() {
     for at_once in [false, true] {
         let server = Server::builder("besieged", "1")
@@ -272,11 +307,17 @@ fn what_is_listed_can_be_called() {
     let listening = Listening::new(server());
     let client = listening.client();
     let seen = AtomicUsize::new(0);
-    for _ in 0..200 {
+    for _ in 0..300 {
+        let at_once = Barrier::new(2);
         std::thread::scope(|scope| {
-            let (adds, removes) = (listening.server.clone(), listening.server.clone());
-            scope.spawn(move || adds.add_tool("a", Tool::new("x"), |(), _| async { Ok("there") }).unwrap());
-            scope.spawn(move || removes.remove_tool("a"));
+            scope.spawn(|| {
+                at_once.wait();
+                listening.server.add_tool("a", Tool::new("x"), |(), _| async { Ok("there") }).unwrap();
+            });
+            scope.spawn(|| {
+                at_once.wait();
+                listening.server.remove_tool("a")
+            });
         });
         if listed(&client).contains(&"a".into()) {
             seen.fetch_add(1, Ordering::SeqCst);
