@@ -22,10 +22,10 @@ use sanswire_smol::sanswire::mcp::types::input::{InputAnswer, InputKind, InputRe
 use sanswire_smol::sanswire::server::Principal;
 use sanswire_smol::sanswire::waist::{Bindings, Grant, Trust};
 
-use crate::common::{ANY, Count, Env, eventually, options, raw, trials};
+use crate::common::{ANY, Count, Env, LONG, eventually, kill, options, raw, trials};
 use crate::host_common::{
     Says, Seen, all, allowed, builder, call, echoes, ended, host, hosted, launch, pid, request, started,
-    status, text,
+    status, text, until,
 };
 use crate::hosted::Record;
 
@@ -34,7 +34,8 @@ trials! {
         h_236_what_is_meant_for_one_host_does_nothing_to_another, two_calls_that_are_the_same_are_asked_about_once_each,
         a_call_that_nobody_waits_for_leaves_its_question_to_another,
         a_call_that_is_dropped_while_it_asks_leaves_its_question_to_another,
-        a_question_that_was_answered_elsewhere_is_asked_no_more, no_call_waits_for_the_question_of_another,
+        a_question_that_was_answered_elsewhere_is_asked_no_more,
+        a_question_that_nobody_answers_in_time_is_over, no_call_waits_for_the_question_of_another,
         h_071_h_072_a_call_that_takes_too_long_ends_alone, h_074_a_call_is_cancelled_from_elsewhere_and_on_the_wire,
         a_call_that_is_dropped_is_cancelled_on_the_wire, a_call_that_waits_for_an_answer_can_be_cancelled,
         progress_is_told_within_the_call, rounds_of_input_go_to_the_responder, without_a_responder_input_is_refused,
@@ -308,30 +309,33 @@ async fn a_question_that_was_answered_elsewhere_is_asked_no_more(env: Env) {
             None
         }
     };
-    let seen = Seen::default();
-    // What it is asked about takes until the test is over.
-    let host = builder(&env).server("it", ServerConfig::default(), launch(&[])).observer(seen.clone());
-    let host = started(host.approver(approver)).await;
+    let (record, seen) = (Record::new(), Seen::default());
+    let mut patient = ServerConfig::default();
+    patient.connect_timeout = Some(LONG * 10);
+    let host = builder(&env).server("it", patient, launch(&["hang-again", &record.flag()]));
+    let host = started(host.observer(seen.clone()).approver(approver)).await;
+    // The call does not go on when it is let through: its server is not there.
+    kill(pid(&host, "it"));
+    until(&host, "it", Status::Reconnecting).await;
     let elsewhere = async {
         let question = question(&seen).await;
         assert!(!dropped.load(Ordering::SeqCst));
         assert!(host.answer(question, Answer::AllowOnce));
         eventually("nobody is asked any more", || dropped.load(Ordering::SeqCst)).await;
+        assert!(host.close().await.len() == 1);
     };
-    let mut held = host.start(request("it", "hold", "{}")).unwrap();
-    let both = zip(poll_while(&mut held), elsewhere);
-    both.await;
+    let (end, ()) = zip(call(&host, "it", "echo", "{}"), elsewhere).await;
+    assert_eq!(end.as_str(), "cancelled");
 }
 
-/// Polls it when it is woken, beside something that ends.
-async fn poll_while(call: &mut sanswire_smol::host::PendingCall) {
-    let mut polls = 0;
-    std::future::poll_fn(|cx| {
-        polls += 1;
-        assert!(Pin::new(&mut *call).poll(cx).is_pending());
-        if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
+/// Nobody but the host sees this time pass.
+async fn a_question_that_nobody_answers_in_time_is_over(env: Env) {
+    let mut config = HostConfig::default();
+    config.approvals.expiry = Duration::from_millis(100);
+    let host = env.watching(Host::builder(config)).server("it", ServerConfig::default(), launch(&[]));
+    let host = started(host.approver(|_: ApprovalRequest| std::future::pending())).await;
+    let outcome = call(&host, "it", "echo", "{}").await;
+    assert!(matches!(outcome, CallOutcome::Denied(Denial::NotReleased(NotReleased::Expired))), "{outcome:?}");
 }
 
 async fn no_call_waits_for_the_question_of_another(env: Env) {

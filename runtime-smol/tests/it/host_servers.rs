@@ -1,6 +1,7 @@
 //! The servers of a host: those that work, and those that do not.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_lite::future::zip;
@@ -31,7 +32,7 @@ trials! {
     once: h_091_a_sandbox_that_panics_fails_its_server_at_once,
         h_091_one_that_dies_while_it_lists_is_told_with_the_reason,
         h_122_one_whose_listing_does_not_come_is_killed_at_once, h_023_one_broken_tool_costs_the_others_nothing,
-        what_cannot_be_opened_is_told_before_anything_starts, a_host_that_nobody_drives_leaves_nothing,
+        what_cannot_be_opened_is_told_before_anything_starts, a_host_that_nobody_drives_leaves_nothing, what_was_being_started_when_its_watch_went_is_not_left,
         a_unix_server
 }
 
@@ -340,6 +341,40 @@ async fn a_close_that_was_begun_takes_its_course(env: Env) {
     assert_eq!(host.close().await[0].1.ended, Ended::OnEof);
 }
 
+/// A sandbox that takes its time.
+#[derive(Default)]
+struct Slow {
+    asked: AtomicBool,
+    go_on: AtomicBool,
+}
+
+impl Wrap for Slow {
+    fn wrap(&self, command: Command) -> std::io::Result<Wrapped> {
+        self.asked.store(true, Ordering::SeqCst);
+        while !self.go_on.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(command.into())
+    }
+}
+
+async fn what_was_being_started_when_its_watch_went_is_not_left() {
+    let (record, slow, watch) = (Record::new(), Arc::new(Slow::default()), sanswire_smol::Watch::new());
+    let mut options = impatient();
+    options.wrap = Some(slow.clone());
+    let host = builder(&ANY)
+        .watch(watch.clone())
+        .server("it", allowed(), Launch::command(hosted(&["ignore-eof", &record.flag()]), options))
+        .open()
+        .unwrap();
+    let asked = eventually("it is wrapped", || slow.asked.load(Ordering::SeqCst));
+    futures_lite::future::or(asked, async { match watch.run().await {} }).await;
+    slow.go_on.store(true, Ordering::SeqCst);
+    eventually("it runs, and nobody takes it", || record.count("start") == 1).await;
+    drop(host);
+    eventually("it is gone", || gone(record.pids())).await;
+}
+
 /// A watch that is not run any more, as when its executor is gone.
 async fn a_host_that_nobody_drives_leaves_nothing() {
     let record = Record::new();
@@ -418,8 +453,10 @@ async fn closed_while_nobody_accepts(env: Env) {
             Err(_) => break,
         }
     }
+    let mut patient = allowed();
+    patient.connect_timeout = Some(LONG * 10);
     let host =
-        builder(&env).shutdown_total(LONG * 10).server("it", allowed(), Launch::unix(&path, impatient()));
+        builder(&env).shutdown_total(LONG * 10).server("it", patient, Launch::unix(&path, impatient()));
     let host = host.open().unwrap();
     assert!(!host.wait_started(Duration::from_millis(100)).await);
     assert_eq!(host.close().await, []);

@@ -8,6 +8,7 @@ use core::cell::Cell;
 use super::connections::MAX_LEAVING;
 use super::*;
 use crate::client::{self, Outcome, Peer};
+use crate::error::CloseReason;
 use crate::host::policy::{Answer, ServerMode};
 use crate::host::{CallOutcome, CallRequest, HostConfig, Mask, Provenance, ServerConfig, Target};
 use crate::jsonrpc::RawJson;
@@ -234,6 +235,39 @@ fn whoever_asks_is_woken_when_the_question_needs_no_answer_any_more() {
     assert!(world.woken.contains(&3));
     assert!(!world.desk.is_asking(call, &question));
     assert!(matches!(world.end(call), CallOutcome::Denied(_)));
+}
+
+#[test]
+fn whoever_asks_is_woken_too_where_the_call_does_not_go_on_at_once() {
+    let mut world = World::new(ServerMode::Ask);
+    let client = world.desk.links().next().expect("one").0;
+    world.desk.machine.handle_client(client, client::Event::Closed(CloseReason::Eof), NOW);
+    world.settle();
+    let call = world.call("a");
+    let question = world.asks(call);
+    world.desk.sleep(call, 3);
+    world.woken.clear();
+    assert!(world.desk.machine.answer(question.handle, Answer::AllowOnce, NOW));
+    world.settle();
+    assert_eq!(world.woken, [3]);
+    assert!(!world.desk.is_asking(call, &question));
+    assert!(matches!(world.desk.step(call), Step::Sleep), "its server is not there");
+}
+
+#[test]
+fn of_those_who_sleep_for_a_question_whoever_comes_first_takes_it() {
+    let mut world = World::new(ServerMode::Ask);
+    let first = world.call("a");
+    let question = world.asks(first);
+    let (second, third) = (world.waits("a", 2), world.waits("a", 3));
+    world.desk.asked(first, &question);
+    assert!(world.desk.machine.answer(question.handle, Answer::AllowOnce, NOW));
+    world.settle();
+    // The second may be held by somebody who does not look.
+    assert_eq!(world.woken, [2, 3]);
+    let question = world.asks(third);
+    assert_eq!(world.desk.machine.asked_about(question.handle), [second, third]);
+    assert!(matches!(world.desk.step(second), Step::Sleep));
 }
 
 #[test]
