@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_io::Timer;
 use futures_lite::future::zip;
 use sanswire_smol::host::{Event, Host, HostConfig, HostError, Launch};
 use sanswire_smol::sanswire::error::CloseReason;
@@ -12,7 +13,7 @@ use sanswire_smol::sanswire::host::link::Status;
 use sanswire_smol::sanswire::host::{ServerConfig, Warning};
 use sanswire_smol::{Command, ConnectError, Ended, Server, StopLadder, Tool, Wrap, Wrapped};
 
-use crate::common::{ANY, Env, Folder, LONG, eventually, on_unix, options, runs, trials};
+use crate::common::{ANY, Env, Folder, LONG, eventually, kill, on_unix, options, runs, trials};
 use crate::host_common::{
     Seen, allowed, builder, call, echoes, host, hosted, impatient, launch, launch_command, pid, started,
     status, text, until,
@@ -389,15 +390,24 @@ async fn a_host_that_nobody_drives_leaves_nothing() {
         eventually("both run", || record.count("start") == 2 && status(&host, "good") == Status::Connected);
     futures_lite::future::or(both, async { match watch.run().await {} }).await;
     assert_eq!(record.pids().iter().filter(|pid| runs(**pid)).count(), 2);
-    drop(host);
+    // Its connections are nobody else's: that one ends is seen once the watch is run.
+    let good = host.client("good").unwrap();
+    kill(good.pid().unwrap());
+    eventually("it has died", || !runs(good.pid().unwrap())).await;
+    Timer::after(Duration::from_millis(50)).await;
+    assert_eq!(good.is_closed(), None);
+    let seen = eventually("it is seen", || good.is_closed().is_some());
+    futures_lite::future::or(seen, async { match watch.run().await {} }).await;
+    drop((host, good));
     eventually("they are gone", || gone(record.pids())).await;
     // And one whose watch was never run starts nothing.
+    let unused = Record::new();
     let host =
-        builder(&ANY).watch(sanswire_smol::Watch::new()).server("it", allowed(), launch(&[&record.flag()]));
+        builder(&ANY).watch(sanswire_smol::Watch::new()).server("it", allowed(), launch(&[&unused.flag()]));
     let host = host.open().unwrap();
     assert!(!host.wait_started(Duration::from_millis(50)).await);
     assert!(host.start(crate::host_common::request("it", "echo", "{}")).is_err());
-    assert_eq!(record.count("start"), 2);
+    assert_eq!(unused.count("start"), 0);
 }
 
 async fn a_tcp_server_and_one_that_nobody_listens_for(env: Env) {
