@@ -16,6 +16,7 @@ mod executors;
 mod governed;
 mod host_calls;
 mod host_common;
+mod host_http;
 mod host_reconnect;
 mod host_servers;
 mod host_soak;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
                 calls::trials(),
                 closing::trials(),
                 host_calls::trials(),
+                host_http::trials(),
                 host_reconnect::trials(),
                 host_servers::trials(),
                 host_soak::trials(),
