@@ -42,12 +42,14 @@ pub(super) struct Client {
     listings: Vec<Listed>,
     said: u64,
     most: usize,
+    most_out: usize,
 }
 
 impl Client {
     pub(super) fn new(config: Config, cuts: Cuts, now: Instant) -> Self {
         let model = ClientModel::new(&config);
         let most = config.limits.worst_case_bytes();
+        let most_out = config.limits.max_queued_out_bytes;
         let machine = LineConnection::new(config, [7; 32], now).expect("a good configuration");
         Self {
             end: End::new(machine, cuts),
@@ -61,6 +63,7 @@ impl Client {
             listings: Vec::new(),
             said: 0,
             most,
+            most_out,
         }
     }
 
@@ -137,8 +140,12 @@ impl Client {
     ) -> Option<RequestHandle> {
         let name = name_of(&method);
         let listens = method == Method::SubscriptionsListen;
+        let full = self.end.machine.transmit().len() >= self.most_out;
+        self.said += 1;
+        let options = &self.numbered(options);
         match self.end.machine.request(method, params, options, now) {
             Ok(handle) => {
+                assert!(!full, "rule 5: a request was taken where too much waits to be written");
                 self.accepted(handle, name, (!listens).then_some(options), now);
                 Some(handle)
             }
@@ -147,6 +154,13 @@ impl Client {
                 None
             }
         }
+    }
+
+    /// Each request says which one it is.
+    fn numbered(&self, options: &RequestOptions) -> RequestOptions {
+        let mut options = options.clone();
+        options.meta = RawJson::parse_str(&format!(r#"{{"x/k":{}}}"#, self.said)).ok();
+        options
     }
 
     fn accepted(
@@ -165,7 +179,6 @@ impl Client {
     }
 
     fn call(&mut self, size: usize, options: &RequestOptions, now: Instant, seen: &mut Coverage) {
-        self.said += 1;
         let name = ["a", "b", "nowhere"][self.said as usize % 3];
         let text = format!(r#"{{"k":{},"x":"{}"}}"#, self.said, "é".repeat(size / 2));
         let arguments = RawJson::parse_str(&text).expect("JSON");
@@ -354,6 +367,8 @@ impl Client {
             answers.set("nobody asked for this", answer);
         }
         let method = name_of(input.method());
+        self.said += 1;
+        let options = &self.numbered(options);
         match self.end.machine.resume(input, &answers, options, now) {
             Ok(handle) => {
                 assert!(well, "an answer to what was not asked was taken");

@@ -380,6 +380,12 @@ pub const SERVER_MENU: &[Entry] = &[
         let long = "x".repeat(peer.limit - 200 + n as usize % 120);
         peer.result(id, &format!(r#"{{"content":[{{"type":"text","text":"{long}"}}]}}"#));
     }),
+    entry("line-at-the-limit", &["B-09"], |peer, asked, n| {
+        let start = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"x":""#, asked.id);
+        let end = r#""}}"#;
+        let room = peer.limit + n as usize % 3 - 1 - start.len() - end.len();
+        peer.line(&format!("{start}{}{end}", "x".repeat(room)));
+    }),
     entry("huge-line", &["B-09"], |peer, asked, n| {
         let id = asked.id;
         let long = "x".repeat(peer.limit + n as usize % 3000);

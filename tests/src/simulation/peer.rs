@@ -1,13 +1,13 @@
 //! A server that does what a script says, right or wrong. It shares no code with what it tests.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use sanswire::Instant;
 use serde_json::Value;
 
 use super::coverage::Coverage;
 use super::menu::{Entry, OPENINGS, SERVER_MENU};
+use super::mouth::Mouth;
 use super::wire::Wire;
 
 /// A request that reached the server.
@@ -45,13 +45,6 @@ impl Asked {
     }
 }
 
-/// What is still to be done.
-#[derive(Debug)]
-enum Due {
-    Bytes(Vec<u8>),
-    Close,
-}
-
 /// The server.
 #[derive(Debug)]
 pub struct BadServer {
@@ -60,18 +53,14 @@ pub struct BadServer {
     pub asked: Vec<Asked>,
     answers: VecDeque<(usize, u32)>,
     opening: (usize, u32),
-    agenda: Vec<(Instant, u64, Due)>,
-    count: u64,
-    out: Vec<u8>,
+    /// What it says.
+    pub(super) mouth: Mouth,
     /// How long a message the client takes.
     pub limit: usize,
     /// Requests of its own so far.
     pub own: u32,
     /// How often it was asked to open the connection.
     pub opened: u32,
-    closed: bool,
-    late: Duration,
-    now: Instant,
 }
 
 impl BadServer {
@@ -81,37 +70,26 @@ impl BadServer {
             asked: Vec::new(),
             answers,
             opening,
-            agenda: Vec::new(),
-            count: 0,
-            out: Vec::new(),
+            mouth: Mouth::new(),
             limit,
             own: 0,
             opened: 0,
-            closed: false,
-            late: Duration::ZERO,
-            now: Instant::ZERO,
         }
     }
 
-    /// What it says from here on it says so much later, until the act is over.
+    /// See [`Mouth::later`].
     pub fn later(&mut self, millis: u64) {
-        self.late = Duration::from_millis(millis);
+        self.mouth.later(millis);
     }
 
-    fn due(&mut self, due: Due) {
-        self.count += 1;
-        self.agenda.push((self.now.saturating_add(self.late), self.count, due));
-    }
-
-    /// Writes bytes as they are.
+    /// See [`Mouth::raw`].
     pub fn raw(&mut self, bytes: impl Into<Vec<u8>>) {
-        let bytes = bytes.into();
-        self.due(Due::Bytes(bytes));
+        self.mouth.raw(bytes);
     }
 
-    /// Writes a line.
+    /// See [`Mouth::line`].
     pub fn line(&mut self, line: &str) {
-        self.raw(format!("{line}\n"));
+        self.mouth.line(line);
     }
 
     /// Answers with a result.
@@ -134,28 +112,27 @@ impl BadServer {
         self.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
     }
 
-    /// Says nothing more at all.
+    /// See [`Mouth::close`].
     pub fn close(&mut self) {
-        self.due(Due::Close);
+        self.mouth.close();
     }
 
-    fn act(&mut self, entry: &'static Entry, asked: &Asked, n: u32, seen: &mut Coverage) {
-        seen.entry(entry);
+    fn act(&mut self, entry: &'static Entry, asked: &Asked, n: u32, now: Instant, seen: &mut Coverage) {
+        self.mouth.begin(now);
+        seen.behaviour(entry.name, entry.cases);
         (entry.act)(self, asked, n);
-        self.late = Duration::ZERO;
     }
 
     /// Does something of its own accord, about some request.
     pub(super) fn step(&mut self, entry: usize, n: u32, now: Instant, seen: &mut Coverage) {
-        self.now = now;
         let none = Asked { id: 0, method: "tools/call".into(), modern: false };
         let newest = self.asked.len().saturating_sub(4);
         let recent = &self.asked[newest..];
         let about = recent.get(n as usize % recent.len().max(1)).cloned().unwrap_or(none);
-        self.act(&SERVER_MENU[entry], &about, n, seen);
+        self.act(&SERVER_MENU[entry], &about, n, now, seen);
     }
 
-    fn message(&mut self, line: &[u8], seen: &mut Coverage) {
+    fn message(&mut self, line: &[u8], now: Instant, seen: &mut Coverage) {
         let message: Value = serde_json::from_slice(line).expect("the client writes JSON");
         let (Some(id), Some(method)) = (message["id"].as_u64(), message["method"].as_str()) else { return };
         let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
@@ -163,12 +140,13 @@ impl BadServer {
         if matches!(method, "initialize" | "server/discover") {
             self.opened += 1;
             let (entry, n) = self.opening;
-            return self.act(&OPENINGS[entry], &asked, n, seen);
+            return self.act(&OPENINGS[entry], &asked, n, now, seen);
         }
         self.asked.push(asked.clone());
         match self.answers.pop_front() {
-            Some((entry, n)) => self.act(&SERVER_MENU[entry], &asked, n, seen),
+            Some((entry, n)) => self.act(&SERVER_MENU[entry], &asked, n, now, seen),
             None => {
+                self.mouth.begin(now);
                 let result = asked.result(7);
                 self.result(id, &result);
             }
@@ -177,10 +155,9 @@ impl BadServer {
 
     /// Reads all that has arrived. True: there was something.
     pub(super) fn read(&mut self, input: &mut Wire, now: Instant, seen: &mut Coverage) -> bool {
-        self.now = now;
         let arrived = input.arrived(now);
         let len = arrived.len();
-        if self.closed {
+        if self.mouth.is_closed() {
             input.take(len);
             return false;
         }
@@ -189,45 +166,13 @@ impl BadServer {
         let partial = std::mem::take(&mut self.partial);
         let mut rest = &partial[..];
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.message(&rest[..end], seen);
+            self.message(&rest[..end], now, seen);
             rest = &rest[end + 1..];
         }
         self.partial = rest.to_vec();
         if input.has_ended(now) {
-            self.agenda.retain(|(at, ..)| *at <= now);
-            self.due(Due::Close);
+            self.mouth.give_up(now);
         }
         len > 0
-    }
-
-    /// Does what is due and writes what there is room for. True: it was something.
-    pub(super) fn write(&mut self, out: &mut Wire, now: Instant) -> bool {
-        let mut busy = false;
-        while let Some(place) = (0..self.agenda.len())
-            .filter(|place| self.agenda[*place].0 <= now && !self.closed)
-            .min_by_key(|place| (self.agenda[*place].0, self.agenda[*place].1))
-        {
-            busy = true;
-            match self.agenda.remove(place).2 {
-                Due::Bytes(bytes) => self.out.extend(bytes),
-                Due::Close => self.closed = true,
-            }
-        }
-        let len = self.out.len().min(out.room());
-        if len > 0 {
-            out.send(&self.out[..len], now);
-            self.out.drain(..len);
-            busy = true;
-        }
-        if self.closed && self.out.is_empty() {
-            out.close(now);
-        }
-        busy
-    }
-
-    /// When it does something next.
-    pub(super) fn next(&self) -> Option<Instant> {
-        let next = self.agenda.iter().map(|(at, ..)| *at).min();
-        next.filter(|_| !self.closed)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::client_menu::CLIENT_MENU;
 use super::menu::{CLIENT_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
 use crate::seed::Rng;
 
@@ -13,11 +14,13 @@ pub enum World {
     Pair,
     /// Our client and a server that misbehaves.
     BadServer,
+    /// A client that misbehaves, and our server.
+    BadClient,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Pair, Self::BadServer];
+    pub const ALL: [Self; 3] = [Self::Pair, Self::BadServer, Self::BadClient];
 
     /// Its name in a script.
     #[must_use]
@@ -25,6 +28,7 @@ impl World {
         match self {
             Self::Pair => "pair",
             Self::BadServer => "bad-server",
+            Self::BadClient => "bad-client",
         }
     }
 }
@@ -36,11 +40,13 @@ pub enum Who {
     Client,
     /// The application of the server.
     Server,
-    /// The peer that misbehaves, of its own accord.
+    /// The client that misbehaves.
+    Caller,
+    /// The server that misbehaves, of its own accord.
     Peer,
-    /// That peer, when a further request reaches it.
+    /// That server, when a further request reaches it.
     Answer,
-    /// That peer, while the connection opens.
+    /// That server, while the connection opens.
     Opening,
     /// The pipes.
     Link,
@@ -54,13 +60,22 @@ pub(super) const WAITS: [(&str, u64); 4] =
 
 impl Who {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Client, Self::Server, Self::Peer, Self::Answer, Self::Opening, Self::Link, Self::Wait];
+    pub const ALL: [Self; 8] = [
+        Self::Client,
+        Self::Server,
+        Self::Caller,
+        Self::Peer,
+        Self::Answer,
+        Self::Opening,
+        Self::Link,
+        Self::Wait,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
+            Self::Caller => "caller",
             Self::Peer => "peer",
             Self::Answer => "answer",
             Self::Opening => "opening",
@@ -75,6 +90,7 @@ impl Who {
         match self {
             Self::Client => CLIENT_ACTS.to_vec(),
             Self::Server => SERVER_ACTS.to_vec(),
+            Self::Caller => CLIENT_MENU.iter().map(|entry| entry.name).collect(),
             Self::Peer | Self::Answer => SERVER_MENU.iter().map(|entry| entry.name).collect(),
             Self::Opening => OPENINGS.iter().map(|entry| entry.name).collect(),
             Self::Link => LINK_ACTS.to_vec(),
@@ -86,6 +102,7 @@ impl Who {
         match self {
             Self::Client => CLIENT_ACTS.len(),
             Self::Server => SERVER_ACTS.len(),
+            Self::Caller => CLIENT_MENU.len(),
             Self::Peer | Self::Answer => SERVER_MENU.len(),
             Self::Opening => OPENINGS.len(),
             Self::Link => LINK_ACTS.len(),
@@ -122,11 +139,11 @@ impl Script {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let world = if rng.chance(30) { World::Pair } else { World::BadServer };
+        let world = *rng.pick(&[World::Pair, World::BadServer, World::BadServer, World::BadClient]);
         let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
         let count = 4 + rng.below(32);
         // Some runs are about few things, so that these meet each other.
-        let few: Vec<usize> = (0..3).map(|_| rng.below(SERVER_MENU.len())).collect();
+        let few: Vec<usize> = (0..3).map(|_| rng.below(CLIENT_MENU.len().min(SERVER_MENU.len()))).collect();
         let focused = rng.chance(25);
         if world == World::BadServer {
             // Most find their server at once, or nothing else would be seen.
@@ -134,16 +151,20 @@ impl Script {
             let act = rng.below(if plain { super::menu::PLAIN_OPENINGS } else { OPENINGS.len() });
             script.steps.push(Step { who: Who::Opening, act, n: rng.number() as u32 });
         }
+        if world == World::BadClient && rng.chance(80) {
+            script.steps.push(Step { who: Who::Caller, act: 0, n: rng.number() as u32 });
+        }
         for _ in 0..count {
             let who = match (world, rng.below(20)) {
                 (_, 0) => Who::Link,
                 (_, 1..=3) => Who::Wait,
-                (World::Pair, 4..=9) => Who::Server,
+                (World::Pair, 4..=9) | (World::BadClient, 4..=8) => Who::Server,
+                (World::BadClient, _) => Who::Caller,
                 (World::BadServer, 4..=6) => Who::Peer,
                 (World::BadServer, 7..=12) => Who::Answer,
                 _ => Who::Client,
             };
-            let menu = matches!(who, Who::Peer | Who::Answer);
+            let menu = matches!(who, Who::Peer | Who::Answer | Who::Caller);
             let act = if menu && focused { *rng.pick(&few) } else { rng.below(who.count()) };
             script.steps.push(Step { who, act, n: rng.number() as u32 });
         }

@@ -26,6 +26,7 @@ pub(super) struct Server {
     /// So many of a hundred requests are answered as soon as they are seen.
     auto: usize,
     most: usize,
+    most_out: usize,
 }
 
 fn json(text: &'static str) -> RawJson {
@@ -36,6 +37,7 @@ impl Server {
     pub(super) fn new(config: Config, auto: usize, cuts: Cuts, now: Instant) -> Self {
         let model = ServerModel::new(&config);
         let most = config.limits.worst_case_server_bytes();
+        let most_out = config.limits.max_queued_out_bytes;
         let mut machine = LineConnection::new(config, [3; 32], now).expect("a good configuration");
         let catalog = machine.catalog_mut();
         for tool in [r#"{"name":"a"}"#, r#"{"name":"b","description":"é"}"#, r#"{"name":"c"}"#] {
@@ -51,6 +53,7 @@ impl Server {
             holding: false,
             auto,
             most,
+            most_out,
         }
     }
 
@@ -119,7 +122,9 @@ impl Server {
     }
 
     fn respond(&mut self, request: RequestHandle, reply: &Reply, now: Instant, seen: &mut Coverage) {
+        let full = self.end.machine.queued_out_bytes() >= self.most_out;
         let done = self.end.machine.respond(request, reply, now);
+        assert!(!full || done.is_err(), "rule 5: an answer was taken where too much waits to be written");
         self.model.responded(request, &done);
         if let Err(error) = &done {
             seen.met("server refused", error_name(error));

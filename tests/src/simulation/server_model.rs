@@ -82,8 +82,9 @@ impl ServerModel {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Request { request, params, .. } => {
-                let params: Value = serde_json::from_slice(params.as_bytes()).expect("parameters are JSON");
-                let came = params["arguments"]["k"].as_u64().and_then(|k| self.calls.get_mut(&k));
+                // Null where only we take it: a lone surrogate.
+                let params: Value = serde_json::from_slice(params.as_bytes()).unwrap_or_default();
+                let came = params["_meta"]["x/k"].as_u64().and_then(|k| self.calls.get_mut(&k));
                 let came = came.and_then(|came| came.iter_mut().find(|(_, reported)| !reported));
                 let id = came.map(|came| {
                     came.1 = true;
@@ -92,7 +93,7 @@ impl ServerModel {
                 if let Some(id) = &id {
                     self.ids.entry(id.clone()).or_default().open += 1;
                 } else {
-                    // Not a call: which of the others it is nobody says.
+                    // Which one it is nobody says.
                     self.doubt = true;
                 }
                 let new = self.reported.insert(*request, Reported { state: State::Open, id });
@@ -183,11 +184,15 @@ impl ServerModel {
 
     fn line_in(&mut self, line: &[u8]) {
         self.lines += 1;
-        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+        let text = String::from_utf8_lossy(line);
+        let strange = text.matches("\"id\":").count() > 1 || line.len() > self.limit;
+        let parsed = serde_json::from_slice::<Value>(line);
+        if strange || parsed.is_err() {
             self.without += 1;
             self.doubt = true;
-            return;
-        };
+            self.may_mean(&text);
+        }
+        let Ok(message) = parsed else { return };
         let Value::Object(_) = message else {
             let more = message.as_array().map_or(0, Vec::len);
             self.without += 1 + more;
@@ -200,15 +205,31 @@ impl ServerModel {
         self.message_in(&message);
     }
 
+    /// Whatever stands where an id could stand may be answered.
+    fn may_mean(&mut self, text: &str) {
+        for (at, found) in text.match_indices("\"id\":") {
+            let rest = &text[at + found.len()..];
+            let id = rest.split([',', '}', ']']).next().unwrap_or_default();
+            self.ids.entry(id.to_owned()).or_default().asked += 1;
+        }
+    }
+
     fn message_in(&mut self, message: &Value) {
-        let id = message.get("id").filter(|id| id.is_i64() || id.is_u64() || id.is_string());
-        let Some(method) = message.get("method") else {
-            // An answer; a strange one may get an error.
+        if message["jsonrpc"] != "2.0" || !message["method"].is_string() || message.get("result").is_some() {
             self.without += 1;
+            self.doubt = true;
+            if let Some(id) = message.get("id") {
+                self.ids.entry(id.to_string()).or_default().asked += 1;
+            }
+        }
+        // `serde_json` takes -0 for no integer.
+        let whole = |id: &&Value| id.is_i64() || id.is_u64() || id.as_f64() == Some(0.0);
+        let id = message.get("id").filter(|id| whole(id) || id.is_string());
+        let Some(method) = message.get("method") else {
             return;
         };
         let Some(id) = id.map(Value::to_string) else {
-            self.without += usize::from(message.get("id").is_some());
+            self.without += 1;
             return;
         };
         let count = self.ids.entry(id.clone()).or_default();
@@ -218,7 +239,7 @@ impl ServerModel {
         if let Some(token) = params["_meta"].get("progressToken") {
             self.tokens.insert(token.to_string(), id.clone());
         }
-        if let Some(k) = params["arguments"]["k"].as_u64().filter(|_| method == "tools/call") {
+        if let Some(k) = params["_meta"]["x/k"].as_u64() {
             self.calls.entry(k).or_default().push((id, false));
         }
     }
@@ -239,8 +260,10 @@ impl ServerModel {
             }
             _ if message["method"] == "notifications/progress" => {
                 let token = message["params"]["progressToken"].to_string();
-                let id = self.tokens.get(&token);
-                let id = id.unwrap_or_else(|| panic!("progress under a token that nobody gave: {text}"));
+                let Some(id) = self.tokens.get(&token) else {
+                    assert!(self.doubt, "progress under a token that nobody gave: {text}");
+                    return;
+                };
                 let count = &self.ids[id];
                 assert!(count.replied < count.asked, "progress of what was answered: {text}");
             }

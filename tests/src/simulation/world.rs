@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use sanswire::{Instant, Machine};
 
+use super::bad_client::BadClient;
 use super::client::Client;
+use super::client_menu::CLIENT_MENU;
 use super::coverage::Coverage;
 use super::end::Cuts;
 use super::menu::LINK_ACTS;
@@ -31,7 +33,14 @@ pub(super) struct Trace {
     pub(super) was_full: bool,
 }
 
-/// Whom the client talks to.
+/// Who asks.
+#[derive(Debug)]
+enum Asker {
+    Client(Box<Client>),
+    Bad(BadClient),
+}
+
+/// Who is asked.
 #[derive(Debug)]
 enum Other {
     Server(Box<Server>),
@@ -39,7 +48,7 @@ enum Other {
 }
 
 struct Run<'a> {
-    client: Client,
+    asker: Asker,
     other: Other,
     to_server: Wire,
     to_client: Wire,
@@ -53,7 +62,9 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     let [to_server, to_client] = setup.wires;
     let now = setup.now;
     let other = match script.world {
-        World::Pair => Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now))),
+        World::Pair | World::BadClient => {
+            Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now)))
+        }
         World::BadServer => {
             let of =
                 |who| script.steps.iter().filter(move |step| step.who == who).map(|step| (step.act, step.n));
@@ -62,8 +73,13 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
             Other::Bad(BadServer::new(opening, answers, setup.client.limits.max_message_bytes))
         }
     };
-    let client = Client::new(setup.client, cuts.clone(), now);
-    let mut run = Run { client, other, to_server, to_client, now, seen };
+    let asker = match script.world {
+        World::BadClient => Asker::Bad(BadClient::new(setup.modern, setup.client.limits.max_message_bytes)),
+        World::Pair | World::BadServer => {
+            Asker::Client(Box::new(Client::new(setup.client, cuts.clone(), now)))
+        }
+    };
+    let mut run = Run { asker, other, to_server, to_client, now, seen };
     run.settle();
     run.pass(Duration::from_millis(if script.setup % 4 == 0 { 0 } else { 9000 }));
     for step in &script.steps {
@@ -78,7 +94,16 @@ impl Run<'_> {
     fn step(&mut self, step: &Step) {
         let Step { who, act, n } = *step;
         match who {
-            Who::Client => self.client.act(act, n, self.now, self.seen),
+            Who::Client => {
+                if let Asker::Client(client) = &mut self.asker {
+                    client.act(act, n, self.now, self.seen);
+                }
+            }
+            Who::Caller => {
+                if let Asker::Bad(client) = &mut self.asker {
+                    client.step(&CLIENT_MENU[act], n, self.now, self.seen);
+                }
+            }
             Who::Server => {
                 if let Other::Server(server) = &mut self.other {
                     server.act(act, n, self.now, self.seen);
@@ -131,13 +156,18 @@ impl Run<'_> {
     fn settle(&mut self) {
         for _ in 0..MAX_TURNS {
             let (out, input) = (&mut self.to_server, &mut self.to_client);
-            let mut busy = self.client.turn(out, input, self.now, self.seen);
+            let mut busy = match &mut self.asker {
+                Asker::Client(client) => client.turn(out, input, self.now, self.seen),
+                Asker::Bad(client) => client.read(input, self.now) | client.mouth.write(out, self.now),
+            };
             busy |= match &mut self.other {
                 Other::Server(server) => server.turn(input, out, self.now, self.seen),
-                Other::Bad(peer) => peer.read(out, self.now, self.seen) | peer.write(input, self.now),
+                Other::Bad(peer) => peer.read(out, self.now, self.seen) | peer.mouth.write(input, self.now),
             };
             if !busy {
-                self.client.check_rest(self.now);
+                if let Asker::Client(client) = &self.asker {
+                    client.check_rest(self.now);
+                }
                 if let Other::Server(server) = &self.other {
                     server.check_rest(self.now);
                 }
@@ -150,10 +180,13 @@ impl Run<'_> {
     fn next(&self) -> Option<Instant> {
         let other = match &self.other {
             Other::Server(server) => server.end.machine.poll_timeout(),
-            Other::Bad(peer) => peer.next(),
+            Other::Bad(peer) => peer.mouth.next(),
+        };
+        let own = match &self.asker {
+            Asker::Client(client) => client.end.machine.poll_timeout(),
+            Asker::Bad(client) => client.mouth.next(),
         };
         let arrivals = [self.to_server.next_arrival(self.now), self.to_client.next_arrival(self.now)];
-        let own = self.client.end.machine.poll_timeout();
         arrivals.into_iter().chain([own, other]).flatten().filter(|at| *at > self.now).min()
     }
 
@@ -173,23 +206,37 @@ impl Run<'_> {
 
     /// Ends everything.
     fn wind_up(&mut self) {
-        self.client.holding = false;
+        if let Asker::Client(client) = &mut self.asker {
+            client.holding = false;
+        }
         if let Other::Server(server) = &mut self.other {
             server.holding = false;
         }
         self.settle();
-        self.client.close(self.now);
+        match &mut self.asker {
+            Asker::Client(client) => client.close(self.now),
+            Asker::Bad(client) => client.mouth.give_up(self.now),
+        }
         self.settle();
-        self.pass(Duration::from_secs(60));
-        assert!(self.client.end.closed, "rule 1: the client is not closed");
-        assert_eq!(self.client.model.open(), 0, "rule 1: calls never ended");
+        self.pass(Duration::from_secs(120));
+        if let Asker::Client(client) = &self.asker {
+            assert!(client.end.closed, "rule 1: the client is not closed");
+            assert_eq!(client.model.open(), 0, "rule 1: calls never ended");
+        }
         if let Other::Server(server) = &mut self.other {
             assert!(server.end.closed, "the server is not closed");
         }
     }
 
     fn trace(self) -> Trace {
-        let mut was_full = self.client.end.was_full;
+        let mut was_full = false;
+        let (client, client_wrote) = match self.asker {
+            Asker::Client(client) => {
+                was_full |= client.end.was_full;
+                (client.events, client.wrote)
+            }
+            Asker::Bad(_) => (Vec::new(), Vec::new()),
+        };
         let (server, server_wrote) = match self.other {
             Other::Server(server) => {
                 was_full |= server.end.was_full;
@@ -197,7 +244,7 @@ impl Run<'_> {
             }
             Other::Bad(_) => (Vec::new(), Vec::new()),
         };
-        Trace { client: self.client.events, client_wrote: self.client.wrote, server, server_wrote, was_full }
+        Trace { client, client_wrote, server, server_wrote, was_full }
     }
 }
 
