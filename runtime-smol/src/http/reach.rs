@@ -71,7 +71,8 @@ pub(super) async fn connect(
     };
     let named = started.elapsed();
     let addresses = to_call(&found, public_only)?;
-    let socket = bound.within(DialStep::Connect, first(addresses, bound)).await?;
+    let call = |address| -> Calling<Async<TcpStream>> { Box::pin(Async::<TcpStream>::connect(address)) };
+    let socket = bound.within(DialStep::Connect, first(addresses, bound, call)).await?;
     Ok((socket, named))
 }
 
@@ -83,12 +84,16 @@ async fn named(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialFault> {
     found.map_err(|source| DialFault::Name { host: host.into(), source })
 }
 
-type Calling = Pin<Box<dyn Future<Output = io::Result<Async<TcpStream>>> + Send>>;
+type Calling<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
 /// The first that answers. Those that were called besides are closed.
-async fn first(addresses: Vec<SocketAddr>, bound: &Bound) -> Result<Async<TcpStream>, DialFault> {
+async fn first<T>(
+    addresses: Vec<SocketAddr>,
+    bound: &Bound,
+    mut call: impl FnMut(SocketAddr) -> Calling<T>,
+) -> Result<T, DialFault> {
     let mut next = addresses.into_iter();
-    let mut called: Vec<(SocketAddr, Calling)> = Vec::new();
+    let mut called: Vec<(SocketAddr, Calling<T>)> = Vec::new();
     let mut last = None;
     let mut head_start = Timer::never();
     let mut due = true;
@@ -97,7 +102,7 @@ async fn first(addresses: Vec<SocketAddr>, bound: &Bound) -> Result<Async<TcpStr
             if std::mem::take(&mut due)
                 && let Some(address) = next.next()
             {
-                called.push((address, Box::pin(Async::<TcpStream>::connect(address))));
+                called.push((address, call(address)));
                 head_start.set_after(HEAD_START);
             }
             let mut at = 0;
@@ -128,4 +133,109 @@ async fn first(addresses: Vec<SocketAddr>, bound: &Bound) -> Result<Async<TcpStr
         }
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
+    use async_io::block_on;
+
+    use super::*;
+
+    /// Nothing here takes so long.
+    const LONG: Duration = Duration::from_secs(30);
+
+    /// What comes of calling an address.
+    #[derive(Clone, Copy)]
+    enum Says {
+        Yes,
+        No,
+        Nothing,
+        TimedOut,
+    }
+
+    /// Says when it is not called any more.
+    struct Call(SocketAddr, Arc<Mutex<Vec<SocketAddr>>>);
+
+    impl Drop for Call {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+        }
+    }
+
+    /// Calls addresses that say this, one each: who answered, who was called, and who is not any more.
+    fn call_all(
+        says: &[Says],
+        limit: Duration,
+    ) -> (Result<SocketAddr, DialFault>, Vec<SocketAddr>, Vec<SocketAddr>) {
+        let addresses: Vec<SocketAddr> = (1..).zip(says).map(|(n, _)| ([192, 0, 2, n], 1).into()).collect();
+        let (mut called, dropped) = (Vec::new(), Arc::new(Mutex::new(Vec::new())));
+        let bound = Bound::new(limit);
+        let answers: Vec<_> = addresses.iter().copied().zip(says.iter().copied()).collect();
+        let call = |address| -> Calling<SocketAddr> {
+            called.push(address);
+            let call = Call(address, Arc::clone(&dropped));
+            let (_, says) = *answers.iter().find(|(known, _)| *known == address).unwrap();
+            Box::pin(async move {
+                let call = call;
+                match says {
+                    Says::Yes => ready(Ok(call.0)).await,
+                    Says::No => Err(io::ErrorKind::ConnectionRefused.into()),
+                    Says::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+                    Says::Nothing => pending().await,
+                }
+            })
+        };
+        let answered = block_on(bound.within(DialStep::Connect, first(addresses, &bound, call)));
+        let dropped = dropped.lock().unwrap().clone();
+        (answered, called, dropped)
+    }
+
+    fn numbers(addresses: &[SocketAddr]) -> Vec<String> {
+        addresses.iter().map(|address| address.ip().to_string().replace("192.0.2.", "")).collect()
+    }
+
+    #[test]
+    fn the_first_that_answers_is_taken_and_the_others_are_let_go() {
+        // The next one is called when one has failed, or has said nothing for a while.
+        let (answered, called, dropped) = call_all(&[Says::No, Says::Nothing, Says::Yes, Says::Yes], LONG);
+        assert_eq!(answered.unwrap().ip().to_string(), "192.0.2.3");
+        assert_eq!(numbers(&called), ["1", "2", "3"]);
+        let mut dropped = numbers(&dropped);
+        dropped.sort();
+        assert_eq!(dropped, ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn who_answers_at_once_is_called_alone() {
+        let (answered, called, _) = call_all(&[Says::Yes, Says::Yes], LONG);
+        assert_eq!(answered.unwrap().ip().to_string(), "192.0.2.1");
+        assert_eq!(numbers(&called), ["1"]);
+    }
+
+    #[test]
+    fn the_last_that_failed_says_why_there_is_none() {
+        let (answered, called, _) = call_all(&[Says::No, Says::No], LONG);
+        let fault = answered.unwrap_err();
+        assert!(
+            matches!(&fault, DialFault::Connect { address, .. } if address == "192.0.2.2:1"),
+            "{fault:?}"
+        );
+        assert_eq!(numbers(&called), ["1", "2"]);
+    }
+
+    #[test]
+    fn who_says_nothing_is_not_waited_for_beyond_the_bound() {
+        let bound = Duration::from_millis(50);
+        for says in [&[Says::Nothing] as &[Says], &[Says::No, Says::Nothing], &[Says::TimedOut], &[]] {
+            let (answered, ..) = call_all(says, bound);
+            let fault = answered.unwrap_err();
+            let late =
+                matches!(fault, DialFault::TimedOut { during: DialStep::Connect, limit } if limit == bound);
+            assert!(late, "{fault:?}");
+        }
+    }
 }

@@ -12,13 +12,15 @@ use crate::steps::at_every_point;
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     type Test = (&'static str, fn());
-    let tests: [Test; 4] = [
+    let tests: Vec<Test> = vec![
         ("connecting_over_http_may_be_given_up_at_any_point", connecting_may_be_given_up_at_any_point),
         ("a_call_over_http_may_be_given_up_at_any_point", a_call_may_be_given_up_at_any_point),
         ("a_stream_over_http_may_be_given_up_at_any_point", a_stream_may_be_given_up_at_any_point),
         ("closing_over_http_may_be_given_up_at_any_point", closing_may_be_given_up_at_any_point),
+        #[cfg(feature = "tls")]
+        ("connecting_under_tls_may_be_given_up_at_any_point", tls_may_be_given_up_at_any_point),
     ];
-    tests.map(|(name, test)| crate::common::trial(name.into(), test)).into()
+    tests.into_iter().map(|(name, test)| crate::common::trial(name.into(), test)).collect()
 }
 
 static NO_OPTIONS: LazyLock<RequestOptions> = LazyLock::new(RequestOptions::default);
@@ -81,4 +83,13 @@ fn closing_may_be_given_up_at_any_point() {
         client.close().await
     };
     at_every_point(make, || at_rest(&peer, 0));
+}
+
+#[cfg(feature = "tls")]
+fn tls_may_be_given_up_at_any_point() {
+    use crate::http_tls::{address_of, before, trusting};
+    let peer = legacy(answers);
+    let target = trusting(before(address_of(&peer), "server.pem", false));
+    at_every_point(|| Client::connect_http(&target, options()), || at_rest(&peer, 0));
+    at_rest(&peer, 0);
 }

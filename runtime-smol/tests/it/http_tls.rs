@@ -72,7 +72,7 @@ fn front(certificate: &str, wants_client: bool, work: impl Fn(Stream) + Send + S
 }
 
 /// TLS in front of a server.
-fn before(to: SocketAddr, certificate: &str, wants_client: bool) -> SocketAddr {
+pub(crate) fn before(to: SocketAddr, certificate: &str, wants_client: bool) -> SocketAddr {
     front(certificate, wants_client, move |stream| relay(stream, TcpStream::connect(to).unwrap()))
 }
 
@@ -132,11 +132,11 @@ fn echoing() -> Peer {
     })
 }
 
-fn address_of(peer: &Peer) -> SocketAddr {
+pub(crate) fn address_of(peer: &Peer) -> SocketAddr {
     ([127, 0, 0, 1], peer.target().target.url.authority().port).into()
 }
 
-fn trusting(address: SocketAddr) -> HttpTarget {
+pub(crate) fn trusting(address: SocketAddr) -> HttpTarget {
     let mut target = target(&format!("https://localhost:{}/mcp", address.port()));
     target.ca_file = Some(pem("ca.pem"));
     target
