@@ -10,6 +10,7 @@ mod era;
 mod era_on_exchanges;
 mod era_remembered;
 mod exchanges;
+mod explore;
 mod framing;
 mod golden;
 mod guide;

@@ -16,6 +16,7 @@ pub mod chaos;
 pub mod client;
 pub mod client_link;
 pub mod exchange_link;
+pub mod explore;
 pub mod fixture;
 pub mod fleet;
 pub mod guide;

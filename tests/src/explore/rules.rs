@@ -1,0 +1,113 @@
+//! What must never break, in one table.
+
+use std::collections::BTreeMap;
+
+use super::{Found, era, explore};
+
+/// What is explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Model {
+    /// A client that looks for the era of its server.
+    Era,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Era];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Era => "era",
+        }
+    }
+
+    /// Explores it as deep as tests do, and so many steps further.
+    ///
+    /// # Errors
+    /// The rule that broke, and the steps that lead there.
+    pub fn explore(self, further: usize, rules: &mut Rules) -> Result<Found, String> {
+        match self {
+            Self::Era => explore::<era::Search>(4 + further, rules),
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($rule:ident, $model:ident, $says:literal;)*) => {
+        /// A rule, and the model that it is held against.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Rule {
+            $(#[doc = $says] $rule,)*
+        }
+
+        impl Rule {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$rule,)*];
+
+            /// What it says.
+            #[must_use]
+            pub const fn says(self) -> &'static str {
+                match self { $(Self::$rule => $says,)* }
+            }
+
+            /// What is explored for it.
+            #[must_use]
+            pub const fn model(self) -> Model {
+                match self { $(Self::$rule => Model::$model,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    EraReadyOnce, Era, "a connection is ready at most once, and not after its end";
+    EraClosedLast, Era, "a connection is closed once, and tells nothing after that";
+    EraNotBoth, Era, "once it is ready, or a handshake was accepted, nothing of the other era is spoken";
+    EraHandshakeAlone, Era, "nothing is sent while a handshake is unanswered";
+    EraProved, Era, "it is ready in a revision that the server has said it speaks";
+    EraPinned, Era, "a pinned revision is the only one that is tried";
+    EraTries, Era, "two processes at most, each asked for the era twice and to shake hands once at most";
+    EraVerdict, Era, "what is to be remembered is what the server showed";
+    EraModernRefusal, Era, "a server that refuses the probe as only a modern one can is never asked to shake hands";
+    EraNoSpin, Era, "after everything was taken out, the next deadline lies ahead";
+    EraOutcomes, Era, "each request that was accepted ends once";
+    EraMuteEnds, Era, "a server that says nothing more keeps nobody longer than the limits say";
+    EraCloseEnds, Era, "a client that is closed is over once what it has to say has left, or its time for that is up";
+    EraEofEnds, Era, "a client whose server is gone is over at once";
+}
+
+/// How often each rule was held against something, and the first that broke.
+#[derive(Debug, Default)]
+pub struct Rules {
+    held: BTreeMap<Rule, u64>,
+    broken: Option<(Rule, String)>,
+}
+
+impl Rules {
+    /// None was looked at yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `rule` was looked at: it holds, or this is what is wrong.
+    pub fn hold(&mut self, rule: Rule, holds: bool, wrong: impl FnOnce() -> String) {
+        *self.held.entry(rule).or_default() += 1;
+        if !holds && self.broken.is_none() {
+            self.broken = Some((rule, wrong()));
+        }
+    }
+
+    /// How often a rule was looked at.
+    #[must_use]
+    pub fn held(&self, rule: Rule) -> u64 {
+        self.held.get(&rule).copied().unwrap_or(0)
+    }
+
+    /// The first that broke since this was asked last.
+    pub fn take_broken(&mut self) -> Option<(Rule, String)> {
+        self.broken.take()
+    }
+}
