@@ -17,3 +17,15 @@ fn the_search_for_an_era_keeps_its_rules_in_every_state() {
     let found = explored(Model::Era);
     assert!(found.states > 1000, "{found}");
 }
+
+#[test]
+fn a_server_that_is_lost_is_tried_anew_within_its_rules_in_every_state() {
+    let found = explored(Model::Reconnect);
+    assert!(found.states > 1000, "{found}");
+}
+
+#[test]
+fn calls_that_are_asked_about_keep_their_rules_in_every_state() {
+    let found = explored(Model::Approvals);
+    assert!(found.states > 1000, "{found}");
+}

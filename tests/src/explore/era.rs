@@ -347,7 +347,8 @@ impl Search {
     }
 
     fn deadline(&mut self) -> bool {
-        let Some(due) = self.machine.poll_timeout() else { return false };
+        // One that does not lie ahead would come for ever.
+        let Some(due) = self.machine.poll_timeout().filter(|due| *due > self.now) else { return false };
         self.now = due;
         self.machine.handle_timeout(due);
         true
@@ -419,7 +420,9 @@ impl World for Search {
         }
         if self.machine.poll_timeout().is_some() {
             steps.push(Step::Deadline);
-            steps.extend(self.notes.ready.is_none().then_some(Step::Half));
+            // Before that, a probe may be answered or not.
+            let probing = self.notes.ready.is_none() && self.notes.handshakes == 0;
+            steps.extend(probing.then_some(Step::Half));
         }
         if self.notes.ready.is_some() && self.asked.len() < 2 {
             steps.push(Step::Ask);

@@ -8,7 +8,10 @@
 //! What must never break stands in one table, [`Rule`]. What breaks is told with the steps that lead there, of which there
 //! are as few as can be.
 
+pub mod approvals;
 pub mod era;
+pub mod host;
+pub mod reconnect;
 mod rules;
 
 use std::collections::HashSet;
@@ -103,8 +106,10 @@ fn explore_from<W: World>(
         let mut next = Vec::new();
         for script in frontier {
             let world = replay::<W>(setup, &script, rules);
-            for step in world.steps() {
-                let mut world = replay::<W>(setup, &script, rules);
+            let steps = world.steps();
+            let mut present = Some(world);
+            for step in steps {
+                let mut world = present.take().unwrap_or_else(|| replay::<W>(setup, &script, rules));
                 world.take(&step, rules);
                 found.transitions += 1;
                 let mut longer = script.clone();

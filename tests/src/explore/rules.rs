@@ -2,24 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, era, explore};
+use super::{Found, approvals, era, explore, reconnect};
 
 /// What is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
     /// A client that looks for the era of its server.
     Era,
+    /// A host whose server is lost and tried anew.
+    Reconnect,
+    /// A host that asks about calls.
+    Approvals,
 }
 
 impl Model {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Era];
+    pub const ALL: &'static [Self] = &[Self::Era, Self::Reconnect, Self::Approvals];
 
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Era => "era",
+            Self::Reconnect => "reconnect",
+            Self::Approvals => "approvals",
         }
     }
 
@@ -30,6 +36,8 @@ impl Model {
     pub fn explore(self, further: usize, rules: &mut Rules) -> Result<Found, String> {
         match self {
             Self::Era => explore::<era::Search>(4 + further, rules),
+            Self::Reconnect => explore::<reconnect::Lost>(6 + further, rules),
+            Self::Approvals => explore::<approvals::Asked>(4 + further, rules),
         }
     }
 }
@@ -76,6 +84,28 @@ rules! {
     EraMuteEnds, Era, "a server that says nothing more keeps nobody longer than the limits say";
     EraCloseEnds, Era, "a client that is closed is over once what it has to say has left, or its time for that is up";
     EraEofEnds, Era, "a client whose server is gone is over at once";
+
+    ReconnectOne, Reconnect, "a server never has two connections, opened or being opened";
+    ReconnectBounded, Reconnect, "no more attempts fail in a row than the settings say";
+    ReconnectUnavailable, Reconnect, "a server that is unavailable is tried anew only if somebody says so";
+    ReconnectBackoff, Reconnect, "an attempt that nobody asked for comes no sooner after a failed one than the settings say";
+    ReconnectNoReplay, Reconnect, "a call is not made again, or once if nothing of it left and the settings say so";
+    ReconnectSentOnReady, Reconnect, "a call goes over a connection that is ready";
+    ReconnectCallOnce, Reconnect, "each call ends once";
+    ReconnectNoSpin, Reconnect, "after everything was taken out, the next deadline lies ahead";
+    ReconnectMuteEnds, Reconnect, "a call ends within its limit whatever its server does";
+    ReconnectCloseEnds, Reconnect, "a host that is closed has ended every call and shut every connection, and stays so";
+
+    ApprovalOwn, Approvals, "a call that is asked about is made only by its own answer, or by what was always allowed of its definition";
+    ApprovalSameCall, Approvals, "what is made is what was shown";
+    ApprovalPassesOne, Approvals, "an answer lets one call pass";
+    ApprovalRunsOnce, Approvals, "a call is made once, and not after it was given up";
+    ApprovalFirstAnswer, Approvals, "the first answer to an open question counts, and no other";
+    ApprovalQuestionEnds, Approvals, "a question is open exactly as long as a call waits for it";
+    ApprovalCallOnce, Approvals, "each call ends once, and one that was denied was not made";
+    ApprovalNoSpin, Approvals, "after everything was taken out, the next deadline lies ahead";
+    ApprovalMuteEnds, Approvals, "nobody waits longer for an answer than the settings say";
+    ApprovalCloseEnds, Approvals, "a host that is closed has ended every call and every question, and stays so";
 }
 
 /// How often each rule was held against something, and the first that broke.
