@@ -41,6 +41,7 @@ mod parting;
 mod places;
 mod processes;
 mod serve_http;
+mod serve_http_steps;
 mod server;
 mod server_steps;
 mod serving;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
                 processes::trials(),
                 server_steps::trials(),
                 serve_http::trials(),
+                serve_http_steps::trials(),
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),

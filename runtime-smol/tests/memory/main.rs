@@ -8,12 +8,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use sanswire_smol::{Server, Stopper, Tool};
+use sanswire_smol::{HttpOptions, Server, Stopper, Tool, bind_loopback};
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -55,6 +56,9 @@ fn main() {
         ("clients_that_say_nothing", clients_that_say_nothing),
         ("clients_that_come_and_go", clients_that_come_and_go),
         ("many_clients_that_are_gone", many_clients_that_are_gone),
+        ("clients_over_http_that_rest", clients_over_http_that_rest),
+        ("clients_over_http_with_an_open_stream", clients_over_http_with_an_open_stream),
+        ("many_clients_over_http_that_are_gone", many_clients_over_http_that_are_gone),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, scenario) in scenarios.iter().copied() {
@@ -104,15 +108,20 @@ impl Drop for Listening {
     }
 }
 
+/// A request of 2026-07-28.
+fn request(method: &str, members: &str) -> String {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members},{meta}}}}}"#)
+}
+
 /// A client that keeps nothing but its socket.
 struct Peer(UnixStream);
 
 impl Peer {
     fn call(&mut self, bytes: usize) {
         let text = "x".repeat(bytes);
-        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
-        let params = format!(r#"{{"name":"echo","arguments":{{"text":"{text}"}},{meta}}}"#);
-        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#) + "\n";
+        let members = format!(r#""name":"echo","arguments":{{"text":"{text}"}}"#);
+        let line = request("tools/call", &members) + "\n";
         self.0.write_all(line.as_bytes()).unwrap();
         let (mut part, mut all) = ([0; 4 * KIB], 0);
         loop {
@@ -200,4 +209,127 @@ fn many_clients_that_are_gone() {
     let each = more_than(before, CLIENTS);
     println!("a client that is gone: {each} bytes");
     assert!(each < 100, "{each}");
+}
+
+/// A server that listens on a thread of its own, over HTTP.
+struct Hosting {
+    address: SocketAddr,
+    stopper: Stopper,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Hosting {
+    fn start() -> Self {
+        let listener = bind_loopback(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = server();
+        let stopper = server.stopper();
+        let serves = async move { server.serve_http(listener, HttpOptions::default()).await };
+        let thread = std::thread::spawn(move || async_io::block_on(serves).unwrap());
+        Self { address, stopper, thread: Some(thread) }
+    }
+
+    fn client(&self) -> HttpPeer {
+        HttpPeer(TcpStream::connect(self.address).unwrap())
+    }
+}
+
+impl Drop for Hosting {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// A client over HTTP that keeps nothing but its socket.
+struct HttpPeer(TcpStream);
+
+impl HttpPeer {
+    fn ask(&mut self, method: &str, fields: &str, members: &str) {
+        let body = request(method, members);
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: {method}\r\n{fields}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        self.0.write_all((head + &body).as_bytes()).unwrap();
+    }
+
+    fn call(&mut self, bytes: usize) {
+        let text = "x".repeat(bytes);
+        let members = format!(r#""name":"echo","arguments":{{"text":"{text}"}}"#);
+        self.ask("tools/call", "Mcp-Name: echo\r\n", &members);
+        let all = self.read_until(b"}\n");
+        assert!(all > bytes, "{all} bytes");
+    }
+
+    fn listen(&mut self) {
+        self.ask("subscriptions/listen", "", r#""notifications":{"toolsListChanged":true}"#);
+        self.read_until(b"\n\n\r\n");
+    }
+
+    /// Reads up to what ends with this. How much that was.
+    fn read_until(&mut self, end: &[u8]) -> usize {
+        let (mut part, mut all) = ([0; 4 * KIB], 0);
+        loop {
+            let len = self.0.read(&mut part).unwrap();
+            assert!(len > 0, "no answer");
+            all += len;
+            if part[..len].ends_with(end) {
+                return all;
+            }
+        }
+    }
+}
+
+fn clients_over_http_that_rest() {
+    let hosting = Hosting::start();
+    hosting.client().call(60 * KIB);
+    let before = at_rest();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|n| {
+            let mut client = hosting.client();
+            client.call(60 * KIB);
+            client.call(2000 + n * 10);
+            client
+        })
+        .collect();
+    let each = more_than(before, CLIENTS);
+    println!("a client over HTTP that rests: {each} bytes");
+    assert!(each < 9 * KIB, "{each}");
+    drop(clients);
+}
+
+fn clients_over_http_with_an_open_stream() {
+    let hosting = Hosting::start();
+    hosting.client().call(1);
+    let before = at_rest();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let mut client = hosting.client();
+            client.call(60 * KIB);
+            client.listen();
+            client
+        })
+        .collect();
+    let each = more_than(before, CLIENTS);
+    println!("a client over HTTP with an open stream: {each} bytes");
+    assert!(each < 9 * KIB, "{each}");
+    drop(clients);
+}
+
+fn many_clients_over_http_that_are_gone() {
+    let hosting = Hosting::start();
+    let many = || {
+        let mut clients: Vec<_> = (0..CLIENTS).map(|_| hosting.client()).collect();
+        clients.iter_mut().for_each(|client| client.call(10 * KIB));
+    };
+    hosting.client().call(1);
+    let before = at_rest();
+    many();
+    std::thread::sleep(Duration::from_secs(1));
+    let each = more_than(before, CLIENTS);
+    println!("a client over HTTP that is gone: {each} bytes");
+    assert!(each < 300, "{each}");
 }

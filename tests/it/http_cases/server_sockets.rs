@@ -1,11 +1,11 @@
-//! The served half over sockets: `sanswire-std`, and a client that is bytes.
+//! The served half over sockets: `sanswire-std` and `sanswire-smol`, and a client that is bytes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sanswire_std::{HttpOptions, Server};
+use sanswire_std::HttpOptions;
 use sanswire_tests::http_cases::{Asked, requests};
 
 use super::server_machines::{Answer, afterwards};
@@ -13,9 +13,15 @@ use super::{some_splits, write_pieces};
 
 /// Replays the rows of a case, each whole, byte by byte, and in some pieces.
 pub(super) fn replay(case: &str) {
+    replay_on(case, Serving::blocking);
+    #[cfg(unix)]
+    replay_on(case, Serving::on_smol);
+}
+
+fn replay_on(case: &str, start: fn(&Asked) -> Serving) {
     let afterwards = afterwards();
     for row in requests().iter().filter(|row| row.case == case) {
-        let serving = Serving::start(row);
+        let serving = start(row);
         some_splits(&row.bytes, |pieces| {
             let mut wire = Wire { stream: TcpStream::connect(serving.address).unwrap(), unread: Vec::new() };
             wire.stream.set_nodelay(true).unwrap();
@@ -56,26 +62,53 @@ impl Wire {
 
 /// A server at an address.
 struct Serving {
-    server: Server,
+    stop: Box<dyn Fn()>,
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Serving {
-    fn start(row: &Asked) -> Self {
-        let server = Server::builder("replay", "0").build().unwrap();
+    fn blocking(row: &Asked) -> Self {
+        let server = sanswire_std::Server::builder("replay", "0").build().unwrap();
+        let stopper = server.stopper();
+        Self::start(
+            row,
+            move || stopper.stop_now(),
+            move |listener, options| {
+                server.serve_http(listener, options).unwrap();
+            },
+        )
+    }
+
+    #[cfg(unix)]
+    fn on_smol(row: &Asked) -> Self {
+        let server = sanswire_smol::Server::builder("replay", "0").build().unwrap();
+        let stopper = server.stopper();
+        Self::start(
+            row,
+            move || stopper.stop_now(),
+            move |listener, options| {
+                async_io::block_on(server.serve_http(listener, options)).unwrap();
+            },
+        )
+    }
+
+    fn start(
+        row: &Asked,
+        stop: impl Fn() + 'static,
+        serve: impl FnOnce(TcpListener, HttpOptions) + Send + 'static,
+    ) -> Self {
         let options = row.hosts.iter().fold(HttpOptions::default(), |options, host| options.host(host));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let serves = server.clone();
-        let thread = std::thread::spawn(move || serves.serve_http(listener, options).unwrap());
-        Self { server, address, thread: Some(thread) }
+        let thread = std::thread::spawn(move || serve(listener, options));
+        Self { stop: Box::new(stop), address, thread: Some(thread) }
     }
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.server.stopper().stop_now();
+        (self.stop)();
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }

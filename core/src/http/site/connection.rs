@@ -13,8 +13,8 @@ use crate::machine::Machine;
 use crate::server::kit::{Cancel, ConnectionKey};
 use crate::time::Instant;
 
-/// Buffers that a connection keeps between two requests.
-const KEPT_BYTES: usize = 16 * 1024;
+/// Buffers that a connection keeps between two requests: the smallest that is read into, and small answers.
+const KEPT_BYTES: usize = 6 * 1024;
 
 /// What is known of an open connection: its machine, and the exchange that it is at.
 pub(super) struct Open {
