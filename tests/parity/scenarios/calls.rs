@@ -152,7 +152,7 @@ pub(super) fn brings_much(bench: &Bench) {
     let mut session = bench.open(&[]);
     // More than any pipe holds, and a lot more where that takes no long time.
     let all_threads = (bench.cell.runtime, bench.cell.half) == (Runtime::Std, Half::Std);
-    let (bytes, len) = if all_threads { (3_000_000, 1_000_000) } else { (800_000, 250_000) };
+    let (bytes, len) = if all_threads { (3_000_000, 1_000_000) } else { (300_000, 150_000) };
     assert_eq!(session.tool("big", &format!(r#"{{"bytes":{bytes}}}"#)).len(), bytes);
     let text = "y".repeat(len);
     assert_eq!(session.tool("echo", &format!(r#"{{"text":"{text}"}}"#)), text);
