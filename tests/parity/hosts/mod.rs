@@ -38,10 +38,10 @@ pub(crate) trait Host {
     fn close(&mut self);
 }
 
-/// What a host is set up with; calls have more time than any scenario, unless `limit` says something else.
+/// What a host is set up with; calls have more time than any takes, unless `limit` says something else.
 fn config(limit: Option<Duration>) -> HostConfig {
     let mut config = HostConfig::default();
-    config.timeouts.default = limit.unwrap_or(LONG * 3);
+    config.timeouts.default = limit.unwrap_or(LONG);
     config
 }
 

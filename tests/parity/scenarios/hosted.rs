@@ -94,7 +94,7 @@ pub(super) fn opens(bench: &Bench) {
 }
 
 pub(super) fn reconnects(bench: &Bench) {
-    // H-103 H-105 H-106 H-107 H-225
+    // H-105 H-225
     let mut hosted = Hosted::open(bench, &[]);
     let open = hosted.start("hold", "{}");
     hosted.until("held", |hosted| hosted.count("call hold") == 1);
@@ -138,7 +138,7 @@ pub(super) fn is_capped(bench: &Bench) {
 }
 
 pub(super) fn is_closed_meanwhile(bench: &Bench) {
-    // H-111 H-224
+    // H-224
     let mut hosted = Hosted::open(bench, &["again=stall"]);
     let lost = hosted.call("die", "{}");
     assert!(is_lost(&lost), "{lost:?}");
@@ -153,7 +153,7 @@ pub(super) fn is_closed_meanwhile(bench: &Bench) {
 }
 
 pub(super) fn times_out(bench: &Bench) {
-    // H-104 H-224
+    // H-224
     let limit = Duration::from_millis(250);
     let mut hosted = Hosted::limited(bench, &[], Some(limit));
     let end = hosted.call("hold", "{}");
