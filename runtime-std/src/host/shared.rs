@@ -116,10 +116,11 @@ impl Shared {
 
     /// Takes out all that the machine has, lets go of the lock, and does what is to be done.
     pub(super) fn settle<'a>(self: &'a Arc<Self>, mut state: Locked<'a>) {
-        let mut deeds = Vec::new();
+        let mut left = Vec::new();
         loop {
             let settled = state.desk.settle();
-            deeds.extend(settled.deeds);
+            let mut deeds = settled.deeds;
+            deeds.append(&mut left);
             if settled.changed {
                 self.changed.notify_all();
             }
@@ -140,12 +141,13 @@ impl Shared {
                 }
             }
             let Some((client, error)) = failed else { return };
+            left = deeds;
             state = self.lock();
-            let left = state.desk.leave(client);
+            let gone = state.desk.leave(client);
             let error = format!("the system could not provide a thread ({error}); close some connections");
             let now = self.clock.now();
             state.desk.machine.handle_not_opened(client, &error, now);
-            drop(left);
+            drop(gone);
         }
     }
 
