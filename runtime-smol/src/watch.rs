@@ -40,7 +40,8 @@ const STACK: usize = 512 * 1024;
 /// ```
 ///
 /// Clones are the same watch. One that nobody runs looks after nothing: calls go on, since they drive their connection
-/// themselves, but what a server says between them waits for the next.
+/// themselves, but what a server says between them waits for the next; and a future that drives it, is woken and never polled
+/// again holds up the others.
 #[derive(Clone, Default)]
 pub struct Watch(Arc<Inner>);
 
