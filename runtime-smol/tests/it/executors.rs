@@ -2,7 +2,7 @@
 //! forgotten while others wait.
 
 use std::future::Future;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -136,6 +136,16 @@ async fn a_server_that_nobody_calls_is_left_alone() {
             served.unwrap();
         });
         ours.write_all(request(1, "nap", "{}").as_bytes()).unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let mut said = [0; 1024];
+        while ours.read(&mut said).is_err() {
+            let seen = serves.woken.get();
+            serves.poll();
+            if ours.read(&mut said).is_ok() {
+                break;
+            }
+            assert!(serves.woken.after(seen), "never woken");
+        }
         serves.settle();
         let before = serves.woken.get();
         std::thread::sleep(Duration::from_millis(200));

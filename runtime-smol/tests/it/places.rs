@@ -16,7 +16,7 @@ use crate::common::{ANY, Driven, begin, eventually, no_options, request, text_of
 trials! {
     each: ;
     once: a_place_that_is_not_wanted_any_more_is_passed_on, a_place_of_one_that_is_gone_is_passed_on,
-        who_asks_all_the_time_leaves_places_to_others, who_reads_again_is_served_on, handlers_that_are_dropped_give_their_places_back,
+        who_asks_all_the_time_leaves_places_to_others, where_there_is_room_again_requests_run, handlers_that_are_dropped_give_their_places_back,
         places_come_back_from_every_end
 }
 
@@ -111,7 +111,7 @@ fn server(seen: &Arc<Seen>) -> Server {
                 Ok("")
             }
         })
-        .config(|config| config.limits.max_queued_out_bytes = 256 * 1024)
+        .config(|config| config.limits.max_queued_out_bytes = 4096)
         .build()
         .unwrap()
 }
@@ -209,42 +209,46 @@ async fn who_asks_all_the_time_leaves_places_to_others() {
     .await;
 }
 
-/// Requests for whose answers there was no room run as soon as there is, though nothing else happens.
-async fn who_reads_again_is_served_on() {
-    const BYTES: usize = 1 << 20;
-    let seen = Arc::<Seen>::default();
-    let server = server(&seen);
-    server.set_max_handlers(1);
-    let (mut ours, theirs) = UnixStream::pair().unwrap();
-    let mut serves = Driven::new(async { server.serve_unix_stream(theirs).await.unwrap() });
-    let lines: String = (0..5).map(|id| request(id, "wait", "{}")).collect();
-    ours.write_all(lines.as_bytes()).unwrap();
-    serves.settle();
-    assert_eq!(seen.running.load(Ordering::SeqCst), 1);
-    // All were read, and each answer fills what may wait.
-    *seen.says.lock().unwrap() = "x".repeat(BYTES);
-    seen.gate.open();
-    serves.settle();
-    assert!(!serves.ready);
-    ours.set_nonblocking(true).unwrap();
-    let (mut bytes, mut answers, mut part) = (0, 0, vec![0; 64 * 1024]);
-    let mut polled = serves.woken.get();
-    while answers < 5 {
-        match ours.read(&mut part) {
-            Ok(len) => {
-                bytes += len;
+/// Requests for whose answers there was no room run as soon as there is, though nothing else happens: whether an answer leaves
+/// at once or bit by bit.
+async fn where_there_is_room_again_requests_run() {
+    for bytes in [10_000, 1 << 20] {
+        let seen = Arc::<Seen>::default();
+        let server = server(&seen);
+        server.set_max_handlers(1);
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut serves = Driven::new(async { server.serve_unix_stream(theirs).await.unwrap() });
+        let lines: String = (0..5).map(|id| request(id, "wait", "{}")).collect();
+        ours.write_all(lines.as_bytes()).unwrap();
+        running_while(&mut serves, &seen);
+        let mut polled = serves.woken.get();
+        // All were read, and each answer is more than may wait.
+        *seen.says.lock().unwrap() = "x".repeat(bytes);
+        seen.gate.open();
+        ours.set_nonblocking(true).unwrap();
+        let (mut said, mut answers, mut part) = (0, 0, vec![0; 64 * 1024]);
+        while answers < 5 {
+            // Polled when it is woken, and only then.
+            assert!(serves.woken.after(polled), "never woken");
+            polled = serves.woken.get();
+            serves.poll();
+            while let Ok(len) = ours.read(&mut part) {
+                said += len;
                 answers += part[..len].iter().filter(|byte| **byte == b'\n').count();
             }
-            Err(_) => {
-                assert!(serves.woken.after(polled), "never woken");
-                polled = serves.woken.get();
-                serves.poll();
-            }
         }
+        assert!(said > 5 * bytes);
+        drop(ours);
+        serves.finish();
     }
-    assert!(bytes > 5 * BYTES);
-    drop(ours);
-    serves.finish();
+}
+
+/// Polls until a handler runs, and a while longer.
+fn running_while(serves: &mut Driven<'_>, seen: &Seen) {
+    while seen.running.load(Ordering::SeqCst) == 0 {
+        serves.settle();
+    }
+    serves.settle();
 }
 
 async fn handlers_that_are_dropped_give_their_places_back() {
