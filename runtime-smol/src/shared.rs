@@ -157,6 +157,9 @@ impl DerefMut for Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
+        if self.after.shared.signals.release() {
+            self.guard.after.ring = true;
+        }
         if !self.guard.after.is_empty() {
             self.after.after = Some(std::mem::take(&mut self.guard.after));
         }
@@ -292,6 +295,7 @@ impl Shared {
     /// Whoever panicked while holding the lock left the machine between two of its calls at worst.
     pub(crate) fn lock(&self) -> Locked<'_> {
         let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.signals.hold();
         Locked { guard, after: AfterLock { shared: self, after: None } }
     }
 

@@ -22,6 +22,13 @@ pub(crate) const TIME: u8 = 8;
 /// Something of one of many connections, which knows for itself what.
 pub(crate) const NET: u8 = 16;
 
+/// Nobody has the connection locked.
+const FREE: u8 = 0;
+/// Somebody has.
+const HELD: u8 = 1;
+/// Somebody has, and something happened: whoever unlocks it wakes the leader.
+const OWED: u8 = 2;
+
 /// What happened to one connection and was not looked at yet, and who is to look.
 pub(crate) struct Signals {
     fired: AtomicU8,
@@ -30,6 +37,8 @@ pub(crate) struct Signals {
     listed: AtomicBool,
     /// The connection stands in the queue of the watch.
     posted: AtomicBool,
+    /// Whether the connection is locked: [`FREE`], [`HELD`] or [`OWED`].
+    held: AtomicU8,
     watch: Watch,
     shared: Weak<Shared>,
 }
@@ -49,6 +58,7 @@ impl Signals {
             target: Mutex::new(Target::Watch),
             listed: AtomicBool::new(false),
             posted: AtomicBool::new(false),
+            held: AtomicU8::new(FREE),
             watch,
             shared,
         }
@@ -89,6 +99,23 @@ impl Signals {
             self.watch.enlist(self.shared.clone());
         }
         waker.wake();
+    }
+
+    /// The connection was locked. Streams may ring their bells while they are asked, and whoever leads is woken once that is
+    /// over.
+    pub(crate) fn hold(&self) {
+        self.held.store(HELD, Ordering::SeqCst);
+    }
+
+    /// It is about to be unlocked. Whether the leader is to be [rung](Self::ring) after that.
+    pub(crate) fn release(&self) -> bool {
+        self.held.swap(FREE, Ordering::SeqCst) == OWED
+    }
+
+    /// Whether somebody has the connection locked, who rings then.
+    fn is_held(&self) -> bool {
+        let owed = self.held.compare_exchange(HELD, OWED, Ordering::SeqCst, Ordering::SeqCst);
+        owed.map_or_else(|held| held == OWED, |_| true)
     }
 
     /// The waker of the task that leads.
@@ -138,7 +165,7 @@ pub(crate) trait Fire: Send + Sync + 'static {
 impl Fire for Signals {
     /// If something else did and was not looked at, the leader is on its way.
     fn fire(&self, what: u8) {
-        if self.fired.fetch_or(what, Ordering::SeqCst) == 0 {
+        if self.fired.fetch_or(what, Ordering::SeqCst) == 0 && !self.is_held() {
             self.ring();
         }
     }

@@ -17,16 +17,19 @@ use sanswire_smol::sanswire::client::{Outcome, Start};
 use sanswire_smol::sanswire::mcp::Revision;
 use sanswire_smol::sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire_smol::sanswire::server::ListKind;
-use sanswire_smol::{Client, ConnectOptions, Schema, Server, Tool};
+use sanswire_smol::{Client, ConnectOptions, HttpOptions, Schema, Server, Tool};
 
 use crate::common::{LONG, begin, no_options, options, raw, text_of, tool};
+use crate::http_dial::target;
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     type Test = (&'static str, fn());
-    let tests: [Test; 4] = [
+    let tests: [Test; 6] = [
         ("a_waker_may_call_its_server_back", a_waker_may_call_its_server_back),
         ("a_waker_of_a_listener_may_call_its_server_back", a_waker_of_a_listener_may_call_its_server_back),
         ("a_waker_may_call_its_client_back", a_waker_may_call_its_client_back),
+        ("a_waker_of_a_site_may_call_its_server_back", a_waker_of_a_site_may_call_its_server_back),
+        ("a_waker_may_call_its_client_over_http_back", a_waker_may_call_its_client_over_http_back),
         ("a_call_that_is_kept_hears_of_its_end", a_call_that_is_kept_hears_of_its_end),
     ];
     tests.map(|(name, test)| crate::common::trial(name.into(), test)).into()
@@ -218,6 +221,23 @@ fn a_waker_of_a_listener_may_call_its_server_back() {
     });
 }
 
+/// Uses a client until its end, with wakers that use it as well.
+fn calls_itself_back(client: &Client) {
+    let calls = client.clone();
+    let back: Back = Arc::new(move || {
+        drop((calls.stats(), calls.try_next_notification(), calls.is_closed()));
+        // One that is begun and given up at once.
+        drop(calls.start_tool("echo", Some(&raw(r#"{"text":"y"}"#)), &no_options()));
+    });
+    block_on(Arc::clone(&back), all_that_wakes(client));
+    let no_options = no_options();
+    let end =
+        zip(client.next_notification(), zip(client.call_tool("wait", None, &no_options), client.close()));
+    let (notice, (waited, _)) = block_on(back, end);
+    drop(notice);
+    assert_eq!(waited.unwrap(), Outcome::Cancelled);
+}
+
 fn a_waker_may_call_its_client_back() {
     without_a_deadlock(|| {
         let server = server();
@@ -227,19 +247,55 @@ fn a_waker_may_call_its_client_back() {
         });
         let client =
             crate::common::block_on(Client::connect_stream(Async::new(ours).unwrap(), legacy())).unwrap();
-        let calls = client.clone();
-        let back: Back = Arc::new(move || {
-            drop((calls.stats(), calls.try_next_notification(), calls.is_closed()));
-            // One that is begun and given up at once.
-            drop(calls.start_tool("echo", Some(&raw(r#"{"text":"y"}"#)), &no_options()));
+        calls_itself_back(&client);
+        serves.join().unwrap();
+    });
+}
+
+fn a_waker_of_a_site_may_call_its_server_back() {
+    without_a_deadlock(|| {
+        let server = server();
+        // So few that some are waited for.
+        server.set_max_handlers(10);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stopper = server.stopper();
+        let clients = std::thread::spawn(move || {
+            crate::common::block_on(async {
+                let target = target(&format!("http://{address}/mcp"));
+                let first = Client::connect_http(&target, legacy()).await.unwrap();
+                let second = Client::connect_http(&target, legacy()).await.unwrap();
+                zip(all_that_wakes(&first), all_that_wakes(&second)).await;
+                second.kill().await;
+                all_that_wakes(&first).await;
+                stopper.stop();
+                first.close().await;
+            });
         });
-        block_on(Arc::clone(&back), all_that_wakes(&client));
-        let no_options = no_options();
-        let end =
-            zip(client.next_notification(), zip(client.call_tool("wait", None, &no_options), client.close()));
-        let (notice, (waited, _)) = block_on(back, end);
-        drop(notice);
-        assert_eq!(waited.unwrap(), Outcome::Cancelled);
+        block_on(back(&server), server.serve_http(listener, HttpOptions::default())).unwrap();
+        clients.join().unwrap();
+    });
+}
+
+fn a_waker_may_call_its_client_over_http_back() {
+    without_a_deadlock(|| {
+        let server = server();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stopper = server.stopper();
+        let serves = std::thread::spawn(move || {
+            crate::common::block_on(server.serve_http(listener, HttpOptions::default())).unwrap();
+        });
+        let plain = target(&format!("http://{address}/mcp"));
+        let targets = [
+            plain,
+            #[cfg(feature = "tls")]
+            crate::http_tls::trusting(crate::http_tls::before(address, "server.pem", false)),
+        ];
+        for target in targets {
+            calls_itself_back(&crate::common::block_on(Client::connect_http(&target, legacy())).unwrap());
+        }
+        stopper.stop_now();
         serves.join().unwrap();
     });
 }
