@@ -29,3 +29,9 @@ fn calls_that_are_asked_about_keep_their_rules_in_every_state() {
     let found = explored(Model::Approvals);
     assert!(found.states > 1000, "{found}");
 }
+
+#[test]
+fn a_server_that_is_listened_to_keeps_its_rules_in_every_state() {
+    let found = explored(Model::Served);
+    assert!(found.states > 500, "{found}");
+}

@@ -13,6 +13,7 @@ pub mod era;
 pub mod host;
 pub mod reconnect;
 mod rules;
+pub mod serving;
 
 use std::collections::HashSet;
 use std::fmt::{self, Debug, Write as _};

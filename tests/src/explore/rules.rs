@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, approvals, era, explore, reconnect};
+use super::{Found, approvals, era, explore, reconnect, serving};
 
 /// What is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,11 +13,13 @@ pub enum Model {
     Reconnect,
     /// A host that asks about calls.
     Approvals,
+    /// A server that is listened to, called and ended.
+    Served,
 }
 
 impl Model {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Era, Self::Reconnect, Self::Approvals];
+    pub const ALL: &'static [Self] = &[Self::Era, Self::Reconnect, Self::Approvals, Self::Served];
 
     /// Its name.
     #[must_use]
@@ -26,6 +28,7 @@ impl Model {
             Self::Era => "era",
             Self::Reconnect => "reconnect",
             Self::Approvals => "approvals",
+            Self::Served => "served",
         }
     }
 
@@ -38,6 +41,7 @@ impl Model {
             Self::Era => explore::<era::Search>(4 + further, rules),
             Self::Reconnect => explore::<reconnect::Lost>(6 + further, rules),
             Self::Approvals => explore::<approvals::Asked>(4 + further, rules),
+            Self::Served => explore::<serving::Served>(4 + further, rules),
         }
     }
 }
@@ -106,6 +110,14 @@ rules! {
     ApprovalNoSpin, Approvals, "after everything was taken out, the next deadline lies ahead";
     ApprovalMuteEnds, Approvals, "nobody waits longer for an answer than the settings say";
     ApprovalCloseEnds, Approvals, "a host that is closed has ended every call and every question, and stays so";
+
+    ListenAcknowledged, Served, "a subscription is acknowledged once, before anything else of it";
+    ListenFilter, Served, "only what was asked for is told";
+    ListenNothingAfter, Served, "nothing more is told of a subscription that is over";
+    ServedOneReply, Served, "a request has one answer at most, and none after it was given up";
+    ServedClosedLast, Served, "a connection is closed once, and tells nothing after that";
+    ServedNoSpin, Served, "after everything was taken out, the next deadline lies ahead";
+    ServedEnds, Served, "a server that is ended is over once, within the time for what is open and what is left to be written";
 }
 
 /// How often each rule was held against something, and the first that broke.
