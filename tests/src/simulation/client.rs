@@ -251,6 +251,11 @@ impl Client {
         match name {
             "call" | "call-again" | "call-more" => self.call(at % 40, &options, now, seen),
             "call-big" => self.call([1500, 3600, 4200, 9000][at % 4], &options, now, seen),
+            "call-much" => {
+                for size in [3000, 1000, 3600, 3000] {
+                    self.call(size, &options, now, seen);
+                }
+            }
             "hurry" => {
                 options.idle = Some(Duration::from_millis(u64::from(n % 20)));
                 options.absolute = Some(Duration::from_millis(u64::from(n >> 8) % 40));
@@ -427,7 +432,7 @@ fn name_of(method: &Method) -> &'static str {
     })
 }
 
-fn event_name(event: &Event) -> &'static str {
+pub(super) fn event_name(event: &Event) -> &'static str {
     match event {
         Event::Ready(_) => "ready",
         Event::Renewed(_) => "renewed",
@@ -443,7 +448,7 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-fn outcome_name(outcome: &Outcome) -> &'static str {
+pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Complete(_) => "complete",
         Outcome::InputRequired(_) => "input required",
@@ -454,11 +459,14 @@ fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::Lost { .. } => "lost unsent",
         Outcome::TooLarge { .. } => "too large",
         Outcome::Invalid(_) => "invalid",
+        Outcome::SessionGone { .. } => "session gone",
+        Outcome::Refused(_) => "refused",
+        Outcome::Challenged(_) => "challenged",
         _ => "another",
     }
 }
 
-fn close_name(reason: &CloseReason) -> &'static str {
+pub(super) fn close_name(reason: &CloseReason) -> &'static str {
     match reason {
         CloseReason::Local => "local",
         CloseReason::Eof => "eof",
@@ -467,6 +475,10 @@ fn close_name(reason: &CloseReason) -> &'static str {
         CloseReason::Incompatible { .. } => "incompatible",
         CloseReason::Refused { .. } => "refused",
         CloseReason::Protocol(_) => "protocol",
+        CloseReason::SessionGone => "session gone",
+        CloseReason::HttpRefused(_) => "refused over HTTP",
+        CloseReason::Unreachable => "unreachable",
+        CloseReason::NoTransport { .. } => "no transport",
         _ => "another",
     }
 }

@@ -15,7 +15,7 @@ pub(super) enum Cuts {
 }
 
 impl Cuts {
-    fn next(&mut self) -> usize {
+    pub(super) fn next(&mut self) -> usize {
         match self {
             Self::Whole => usize::MAX,
             Self::Bytes => 1,

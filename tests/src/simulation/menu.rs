@@ -32,6 +32,7 @@ pub const CLIENT_ACTS: &[&str] = &[
     "call-again",
     "call-more",
     "call-big",
+    "call-much",
     "hurry",
     "patient",
     "ping",

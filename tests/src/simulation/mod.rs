@@ -30,6 +30,7 @@ pub mod client_menu;
 mod client_model;
 mod coverage;
 mod end;
+mod http_world;
 pub mod menu;
 pub mod mouth;
 pub mod peer;
@@ -48,6 +49,8 @@ pub use script::{Script, Step, Who, World};
 
 use crate::seed::Rng;
 use end::Cuts;
+use http_world::HttpTrace;
+use world::Trace;
 
 thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
@@ -74,21 +77,41 @@ pub fn check(script: &Script, seen: &mut Coverage) -> Result<(), String> {
 }
 
 fn run_all(script: &Script, seen: &mut Coverage) {
-    let whole = world::run(script, &Cuts::Whole, seen);
+    match script.world {
+        World::Http => compare(script, seen, http_world::run, HttpTrace::differs, |trace| trace.was_full),
+        World::Pair | World::BadServer | World::BadClient => {
+            compare(script, seen, world::run, Trace::differs, |trace| trace.was_full);
+        }
+    }
+}
+
+/// Runs it, sometimes once more as it was, and once with other cuts.
+fn compare<T: PartialEq>(
+    script: &Script,
+    seen: &mut Coverage,
+    run: impl Fn(&Script, &Cuts, &mut Coverage) -> T,
+    differs: impl Fn(&T, &T) -> String,
+    was_full: impl Fn(&T) -> bool,
+) {
+    let whole = run(script, &Cuts::Whole, seen);
     let mut unseen = Coverage::default();
     let cuts = match script.setup % 8 {
         0 => Cuts::Bytes,
         _ => Cuts::Random(Rng::new(script.setup)),
     };
     if script.setup % 16 < 3 {
-        let again = world::run(script, &Cuts::Whole, &mut unseen);
+        let again = run(script, &Cuts::Whole, &mut unseen);
         seen.met("checked", "rule 6");
-        assert!(again == whole, "rule 6: the same again comes to something else: {}", again.differs(&whole));
+        assert!(
+            again == whole,
+            "rule 6: the same again comes to something else: {}",
+            differs(&again, &whole)
+        );
     }
-    let cut = world::run(script, &cuts, &mut unseen);
-    if !whole.was_full && !cut.was_full {
+    let cut = run(script, &cuts, &mut unseen);
+    if !was_full(&whole) && !was_full(&cut) {
         seen.met("checked", "rule 3");
-        assert!(whole == cut, "rule 3: the cuts matter: {}", whole.differs(&cut));
+        assert!(whole == cut, "rule 3: the cuts matter: {}", differs(&whole, &cut));
     }
 }
 

@@ -16,11 +16,13 @@ pub enum World {
     BadServer,
     /// A client that misbehaves, and our server.
     BadClient,
+    /// Our client and our server over HTTP.
+    Http,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Pair, Self::BadServer, Self::BadClient];
+    pub const ALL: [Self; 4] = [Self::Pair, Self::BadServer, Self::BadClient, Self::Http];
 
     /// Its name in a script.
     #[must_use]
@@ -29,6 +31,7 @@ impl World {
             Self::Pair => "pair",
             Self::BadServer => "bad-server",
             Self::BadClient => "bad-client",
+            Self::Http => "http",
         }
     }
 }
@@ -139,7 +142,8 @@ impl Script {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let world = *rng.pick(&[World::Pair, World::BadServer, World::BadServer, World::BadClient]);
+        let world =
+            *rng.pick(&[World::Pair, World::BadServer, World::BadServer, World::BadClient, World::Http]);
         let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
         let count = 4 + rng.below(32);
         // Some runs are about few things, so that these meet each other.
@@ -158,7 +162,7 @@ impl Script {
             let who = match (world, rng.below(20)) {
                 (_, 0) => Who::Link,
                 (_, 1..=3) => Who::Wait,
-                (World::Pair, 4..=9) | (World::BadClient, 4..=8) => Who::Server,
+                (World::Pair | World::Http, 4..=9) | (World::BadClient, 4..=8) => Who::Server,
                 (World::BadClient, _) => Who::Caller,
                 (World::BadServer, 4..=6) => Who::Peer,
                 (World::BadServer, 7..=12) => Who::Answer,

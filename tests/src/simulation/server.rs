@@ -241,7 +241,7 @@ impl Server {
     }
 }
 
-fn question(at: usize) -> InputRequest {
+pub(super) fn question(at: usize) -> InputRequest {
     let (kind, params) = match at % 3 {
         0 => (InputKind::ListRoots, None),
         1 => (

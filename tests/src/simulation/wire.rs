@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use sanswire::Instant;
 
+/// The room of a pipe that was stalled.
+const SMALL: usize = 1000;
+
 /// One direction of a pipe.
 #[derive(Debug)]
 pub(super) struct Wire {
@@ -41,6 +44,11 @@ impl Wire {
         }
     }
 
+    /// Everything that was sent and not lost.
+    pub(super) fn sent(&self) -> &[u8] {
+        &self.sent
+    }
+
     /// How many bytes a writer gets rid of now.
     pub(super) const fn room(&self) -> usize {
         if self.ends_at.is_some() { 0 } else { self.capacity.saturating_sub(self.sent.len() - self.read) }
@@ -60,8 +68,9 @@ impl Wire {
         }
     }
 
-    /// Nothing arrives until then.
+    /// Nothing arrives until then, and there is not much room from now on.
     pub(super) fn stall(&mut self, until: Instant) {
+        self.capacity = self.capacity.min(SMALL);
         self.stalled_until = self.stalled_until.max(until);
         for (at, _) in &mut self.marks {
             *at = (*at).max(until);

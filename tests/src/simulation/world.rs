@@ -18,7 +18,7 @@ use super::setup::Setup;
 use super::wire::Wire;
 
 /// More turns than this at one instant is spinning.
-const MAX_TURNS: usize = 20_000;
+const MAX_TURNS: usize = 300_000;
 /// More instants than this in one wait is spinning.
 const MAX_INSTANTS: usize = 20_000;
 
@@ -62,7 +62,7 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     let [to_server, to_client] = setup.wires;
     let now = setup.now;
     let other = match script.world {
-        World::Pair | World::BadClient => {
+        World::Pair | World::BadClient | World::Http => {
             Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now)))
         }
         World::BadServer => {
@@ -75,7 +75,7 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     };
     let asker = match script.world {
         World::BadClient => Asker::Bad(BadClient::new(setup.modern, setup.client.limits.max_message_bytes)),
-        World::Pair | World::BadServer => {
+        World::Pair | World::BadServer | World::Http => {
             Asker::Client(Box::new(Client::new(setup.client, cuts.clone(), now)))
         }
     };
@@ -192,6 +192,8 @@ impl Run<'_> {
 
     /// Lets time pass.
     fn pass(&mut self, time: Duration) {
+        // Nobody waits before what there is to do is done.
+        self.settle();
         let to = self.now.saturating_add(time);
         for _ in 0..MAX_INSTANTS {
             let Some(at) = self.next().filter(|at| *at <= to) else {
