@@ -1,20 +1,20 @@
-//! A client over HTTP and its peer, with the bytes of every connection between them: `http::Client` above `h1::Client`s.
+//! A client over HTTP with its connections, and its peer, with the bytes of every connection between them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use sanswire::Instant;
 use sanswire::client::{
     Config, Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions,
 };
 use sanswire::error::ApiError;
-use sanswire::http::client::{Effect, End, Target};
-use sanswire::http::h1::{self, Body, ClientEvent, Closed};
-use sanswire::http::{Client, HttpHandle, Url};
+use sanswire::http::client::Target;
+use sanswire::http::pool::{Action, ConnectionHandle};
+use sanswire::http::{Client, Pool, Url, h1};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::mcp::{Method, Revision};
-use sanswire::{Instant, Machine as _};
 use sanswire_pair::watch::Ledger;
 use sanswire_tests::peer::{HttpPeer, Written};
 
@@ -24,6 +24,8 @@ use crate::scripted::{Controls, Flags, server};
 
 /// How often one instant may be gone over before it counts as spinning.
 const MAX_ROUNDS: usize = 1_000_000;
+/// How many connections there may be, as the runtimes have it.
+const MOST: usize = 64;
 /// What a connection takes of a peer that reads nothing.
 const CAPACITY: usize = 64 * 1024;
 
@@ -96,11 +98,11 @@ pub(super) fn served(config: Config) -> impl Wire + 'static {
 
 fn join<S: Side>(config: Config, peer: S) -> Web<S> {
     let target = Target::new(Url::parse("http://127.0.0.1:8000/mcp").unwrap());
+    let client = Client::new(config, target, [7; 32], BEGIN).unwrap();
     Web {
-        client: Client::new(config, target, [7; 32], BEGIN).unwrap(),
+        pool: Pool::new(client, h1::Limits::default(), MOST, BEGIN),
         peer,
         conns: BTreeMap::new(),
-        last: 0,
         now: BEGIN,
         events: Vec::new(),
         ledger: Ledger::default(),
@@ -108,10 +110,9 @@ fn join<S: Side>(config: Config, peer: S) -> Web<S> {
     }
 }
 
-/// A connection, which carries one exchange.
+/// What is between the two ends of a connection.
+#[derive(Default)]
 struct Conn {
-    machine: h1::Client,
-    exchange: HttpHandle,
     /// What the peer wrote and the client did not read yet.
     arrived: Vec<u8>,
     /// The peer ended it.
@@ -122,10 +123,9 @@ struct Conn {
 }
 
 struct Web<S> {
-    client: Client,
+    pool: Pool,
     peer: S,
-    conns: BTreeMap<u64, Conn>,
-    last: u64,
+    conns: BTreeMap<ConnectionHandle, Conn>,
     now: Instant,
     events: Vec<(Instant, Event)>,
     ledger: Ledger<RequestHandle>,
@@ -134,20 +134,17 @@ struct Web<S> {
 
 impl<S: Side> Web<S> {
     fn settle(&mut self) {
-        self.client.handle_timeout(self.now);
+        self.pool.handle_timeout(self.now);
         self.peer.handle_timeout(self.now);
-        for conn in self.conns.values_mut() {
-            conn.machine.handle_timeout(self.now);
-        }
         for _ in 0..MAX_ROUNDS {
-            let mut busy = self.effects();
-            for number in self.conns.keys().copied().collect::<Vec<_>>() {
-                busy |= self.turn(number);
+            let mut busy = self.act();
+            for connection in self.conns.keys().copied().collect::<Vec<_>>() {
+                busy |= self.write(connection) | self.read(connection);
             }
             busy |= self.peer_writes();
             busy |= self.take_events();
             if !busy {
-                let next = self.client.poll_timeout();
+                let next = self.pool.poll_timeout();
                 assert!(next.is_none_or(|next| next > self.now), "drained, and the deadline is not ahead");
                 return;
             }
@@ -155,101 +152,77 @@ impl<S: Side> Web<S> {
         panic!("it spins\n{}", self.report());
     }
 
-    fn effects(&mut self) -> bool {
+    /// Does what the pool wants done.
+    fn act(&mut self) -> bool {
+        self.pool.carry_out(self.now);
         let mut busy = false;
-        while let Some(effect) = self.client.poll_effect() {
+        while let Some(action) = self.pool.poll_action() {
             busy = true;
-            match effect {
-                Effect::Open { exchange, head, body, .. } => {
-                    self.last += 1;
-                    let mut machine = h1::Client::new(h1::Limits::default(), self.now);
-                    self.log
-                        .push((self.now, format!("{} opens {}", self.last, String::from_utf8_lossy(&body))));
-                    let body = if body.is_empty() { Body::Empty } else { Body::Whole(body) };
-                    machine.request(&head, body, self.now).unwrap();
-                    let conn = Conn {
-                        machine,
-                        exchange,
-                        arrived: Vec::new(),
-                        ended: false,
-                        unread: 0,
-                        told_end: false,
-                    };
-                    self.conns.insert(self.last, conn);
+            match action {
+                Action::Dial { connection, to, .. } => {
+                    assert_eq!(to.to_string(), "http://127.0.0.1:8000");
+                    self.conns.insert(connection, Conn::default());
+                    self.pool.handle_connected(connection, self.now);
                 }
-                Effect::Close { exchange } => {
-                    let number = self.conns.iter().find(|(_, conn)| conn.exchange == exchange);
-                    if let Some(number) = number.map(|(number, _)| *number) {
-                        self.hang_up(number);
-                    }
+                Action::Write { connection } => drop(self.write(connection)),
+                Action::Look { connection } => {
+                    self.read(connection);
+                    self.pool.handle_looked(connection, self.now);
                 }
-                _ => panic!("an effect that nobody knows: {effect:?}"),
+                Action::KeepAlive { .. } => {}
+                Action::Close { connection } => self.hang_up(connection),
+                _ => panic!("an action that nobody knows: {action:?}"),
             }
+            self.pool.carry_out(self.now);
         }
         busy
     }
 
     /// The client's side of a connection ends.
-    fn hang_up(&mut self, number: u64) {
-        self.log.push((self.now, format!("{number} is closed by the client")));
-        self.conns.remove(&number);
-        self.peer.handle_gone(number, self.now);
+    fn hang_up(&mut self, connection: ConnectionHandle) {
+        self.log.push((self.now, format!("{connection:?} is closed by the client")));
+        self.conns.remove(&connection);
+        self.peer.handle_gone(connection.number(), self.now);
     }
 
-    /// What one connection can do now.
-    fn turn(&mut self, number: u64) -> bool {
-        let Some(conn) = self.conns.get_mut(&number) else { return false };
-        let mut busy = false;
+    fn write(&mut self, connection: ConnectionHandle) -> bool {
+        let Some(conn) = self.conns.get_mut(&connection) else { return false };
         let deaf = self.peer.is_deaf();
         let room = if deaf { CAPACITY - conn.unread } else { usize::MAX };
-        let len = conn.machine.transmit().len().min(room);
-        if len > 0 {
-            let bytes = conn.machine.transmit()[..len].to_vec();
-            conn.machine.handle_written(len, self.now);
-            if deaf {
-                conn.unread += len;
-            } else {
-                self.peer.handle_input(number, &bytes, self.now);
+        let bytes = self.pool.transmit(connection);
+        let bytes = bytes[..bytes.len().min(room)].to_vec();
+        if bytes.is_empty() {
+            return false;
+        }
+        self.log.push((self.now, format!("{connection:?} takes {}", excerpt(&bytes))));
+        self.pool.handle_written(connection, bytes.len(), self.now);
+        if deaf {
+            conn.unread += bytes.len();
+        } else {
+            self.peer.handle_input(connection.number(), &bytes, self.now);
+        }
+        true
+    }
+
+    /// One read of what has arrived.
+    fn read(&mut self, connection: ConnectionHandle) -> bool {
+        let Some(conn) = self.conns.get_mut(&connection) else { return false };
+        if !self.pool.wants_read(connection) {
+            return false;
+        }
+        if conn.arrived.is_empty() {
+            let ends = conn.ended && !std::mem::replace(&mut conn.told_end, true);
+            if ends {
+                self.pool.handle_eof(connection, false, self.now);
             }
-            busy = true;
+            return ends;
         }
-        if conn.machine.wants_read() && self.client.wants_input() {
-            if !conn.arrived.is_empty() {
-                let taken = conn.machine.handle_input(&conn.arrived, self.now);
-                conn.arrived.drain(..taken);
-                busy = true;
-            } else if conn.ended && !std::mem::replace(&mut conn.told_end, true) {
-                conn.machine.handle_eof(self.now);
-                busy = true;
-            }
-        }
-        let exchange = conn.exchange;
-        let mut over = false;
-        while let Some(event) = conn.machine.poll_event() {
-            busy = true;
-            match event {
-                ClientEvent::Sent => self.client.handle_sent(exchange, self.now),
-                ClientEvent::Head(head) => self.client.handle_head(exchange, &head, self.now),
-                ClientEvent::Body(piece) => self.client.handle_body(exchange, piece, self.now),
-                ClientEvent::End => {
-                    over = true;
-                    self.client.handle_end(exchange, End::Whole, self.now);
-                    break;
-                }
-                ClientEvent::Closed(reason) => {
-                    over = true;
-                    let end =
-                        if let Closed::Fault(fault) = reason { End::Faulty(fault) } else { End::Broken };
-                    self.client.handle_end(exchange, end, self.now);
-                    break;
-                }
-                _ => panic!("an event that nobody knows: {event:?}"),
-            }
-        }
-        if over {
-            self.hang_up(number);
-        }
-        busy
+        let Some(buffer) = self.pool.read_buffer(connection) else { return false };
+        let len = conn.arrived.len().min(buffer.capacity() - buffer.len());
+        assert!(len > 0, "it wants to read and has no room");
+        buffer.extend(conn.arrived.drain(..len));
+        self.pool.handle_read(connection, self.now);
+        true
     }
 
     fn peer_writes(&mut self) -> bool {
@@ -257,7 +230,7 @@ impl<S: Side> Web<S> {
         while let Some(written) = self.peer.poll_output() {
             busy = true;
             self.log.push((self.now, format!("{} brings {}", written.conn, excerpt(&written.bytes))));
-            if let Some(conn) = self.conns.get_mut(&written.conn) {
+            if let Some(conn) = self.conns.get_mut(&ConnectionHandle::numbered(written.conn)) {
                 conn.arrived.extend_from_slice(&written.bytes);
                 conn.ended |= written.ends;
             }
@@ -267,7 +240,7 @@ impl<S: Side> Web<S> {
 
     fn take_events(&mut self) -> bool {
         let before = self.events.len();
-        while let Some(event) = self.client.poll_event() {
+        while let Some(event) = self.pool.client_mut().poll_event() {
             let finished = if let Event::Finished { request, .. } = &event { Some(*request) } else { None };
             self.ledger.event(finished, matches!(event, Event::Closed(_)));
             self.log
@@ -275,17 +248,13 @@ impl<S: Side> Web<S> {
             self.events.push((self.now, event));
         }
         if self.ledger.is_closed() {
-            // A runtime keeps no connection for a client that is over.
-            for number in self.conns.keys().copied().collect::<Vec<_>>() {
-                self.hang_up(number);
-            }
+            self.pool.shut_down(self.now);
         }
         self.events.len() > before
     }
 
     fn next_at(&self) -> Option<Instant> {
-        let conns = self.conns.values().filter_map(|conn| conn.machine.poll_timeout());
-        conns.chain(self.client.poll_timeout()).chain(self.peer.poll_timeout()).min()
+        self.pool.poll_timeout().into_iter().chain(self.peer.poll_timeout()).min()
     }
 }
 
@@ -343,7 +312,7 @@ impl<S: Side> Wire for Web<S> {
         params: RawJson,
         options: &RequestOptions,
     ) -> Result<RequestHandle, ApiError> {
-        let request = self.client.request(method, Some(params), options, self.now)?;
+        let request = self.pool.client_mut().request(method, Some(params), options, self.now)?;
         self.ledger.accept(request);
         Ok(request)
     }
@@ -354,20 +323,20 @@ impl<S: Side> Wire for Web<S> {
         answers: &InputAnswers,
         options: &RequestOptions,
     ) -> Result<RequestHandle, ApiError> {
-        let request = self.client.resume(from, answers, options, self.now)?;
+        let request = self.pool.client_mut().resume(from, answers, options, self.now)?;
         self.ledger.accept(request);
         Ok(request)
     }
 
     fn cancel(&mut self, request: RequestHandle) -> Result<(), ApiError> {
-        self.client.cancel(request, None, self.now)
+        self.pool.client_mut().cancel(request, None, self.now)
     }
 
     fn answer(&mut self, peer: PeerRequestHandle, answer: &InputAnswer) -> Result<(), ApiError> {
-        self.client.answer(peer, answer, self.now)
+        self.pool.client_mut().answer(peer, answer, self.now)
     }
 
     fn close(&mut self) {
-        self.client.close(self.now);
+        self.pool.client_mut().close(self.now);
     }
 }
