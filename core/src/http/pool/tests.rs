@@ -25,9 +25,13 @@ struct Rig {
 impl Rig {
     /// A session of 2026-07-28 is open, over the first connection.
     fn open(most: usize) -> Self {
+        Self::with(Config::new("rig", "1"), most)
+    }
+
+    fn with(config: Config, most: usize) -> Self {
         let target = Target::new(Url::parse("http://h:1/mcp").unwrap());
         let now = Instant::from_millis(1000);
-        let client = Client::new(Config::new("rig", "1"), target, [1; 32], now).unwrap();
+        let client = Client::new(config, target, [1; 32], now).unwrap();
         let pool = Pool::new(client, h1::Limits::default(), most, now);
         let mut rig = Self { pool, now, actions: Vec::new(), finished: Vec::new() };
         rig.run();
@@ -307,4 +311,46 @@ fn what_is_over_makes_no_connection_and_keeps_none() {
     // Its end comes too late to be wanted.
     rig.pool.handle_connected(SECOND, rig.now);
     assert_eq!(rig.asked(), [Action::Close { connection: SECOND }]);
+}
+
+#[test]
+fn what_waits_has_output_once_something_came_in_and_not_before() {
+    let mut rig = Rig::open(1);
+    rig.call("a");
+    rig.looked(FIRST);
+    rig.asked();
+    let sent = rig.sent(FIRST);
+    rig.call("waits");
+    assert!(rig.pool.has_output());
+    assert_eq!(rig.asked(), []);
+    assert!(!rig.pool.has_output(), "there is nothing to be done about it");
+    let id = sent.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{DONE}}}"#);
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+    rig.says(FIRST, &format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
+    assert!(rig.pool.has_output(), "there is room for it");
+    rig.looked(FIRST);
+}
+
+#[test]
+fn an_answer_is_not_read_while_events_wait_and_an_end_is() {
+    let mut config = Config::new("rig", "1");
+    config.limits.max_queued_events = 1;
+    let mut rig = Rig::with(config, 4);
+    rig.call("t");
+    rig.looked(FIRST);
+    rig.sent(FIRST);
+    rig.asked();
+    rig.call("u");
+    assert_eq!(rig.dialed(), SECOND);
+    rig.asked();
+    rig.sent(SECOND);
+    let reads = |rig: &Rig| [FIRST, SECOND].map(|connection| rig.pool.wants_read(connection));
+    assert_eq!(reads(&rig), [true, true]);
+    // The one is over with an event that nobody has taken, and carries nothing; the other may bring more.
+    rig.says(FIRST, "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(reads(&rig), [true, false]);
+    assert_eq!(rig.pool.connections().collect::<Vec<_>>(), [(FIRST, true), (SECOND, false)]);
+    rig.run();
+    assert_eq!(reads(&rig), [true, true]);
 }
