@@ -183,8 +183,8 @@ impl Peers {
                 r#"{"jsonrpc":"2.0","id":7101,"method":"tools/call","params":{"name":"ask","arguments":{}}}"#;
             self.session.to_send = post(&fields, ask).into_bytes();
         }
-        let question = self.session.said.lines().filter_map(|line| line.strip_prefix("data:"));
-        let question = question.filter(|data| data.contains("elicitation/create")).next_back();
+        let mut told = self.session.said.lines().filter_map(|line| line.strip_prefix("data:"));
+        let question = told.find(|data| data.contains("elicitation/create"));
         if let Some(question) = question.filter(|_| !self.answered) {
             self.answered = true;
             let question = raw(question.trim());
