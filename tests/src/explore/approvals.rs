@@ -60,6 +60,9 @@ impl Asked {
                 self.sent(handle, rules);
             }
         }
+        let asking =
+            self.side.questions.values().any(|question| question.answer.is_none() && !question.ended);
+        rules.hold(Rule::ApprovalNobody, self.approver || !asking, || format!("{:?}", self.side.questions));
         for (handle, question) in &self.side.questions {
             let about = self.side.host.asked_about(*handle);
             let open = question.answer.is_none() && !question.ended;
@@ -83,7 +86,7 @@ impl Asked {
         });
         if let Some(question) = &mut own {
             question.passed += 1;
-            let same = question.arguments == call.arguments;
+            let same = question.arguments == call.arguments && call.params.contains(call.arguments);
             rules.hold(Rule::ApprovalSameCall, same, || format!("{call:?} by {question:?}"));
             rules.hold(Rule::ApprovalPassesOne, question.passed == 1, || format!("{question:?}"));
         }

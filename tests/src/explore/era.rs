@@ -527,7 +527,14 @@ impl World for Search {
 }
 
 impl Search {
-    fn finished(&self, rules: &mut Rules) {
+    fn finished(mut self, rules: &mut Rules) {
+        if self.over() {
+            // What is late brings nothing more.
+            self.machine.handle_eof(self.now);
+            self.machine.handle_timeout(self.now);
+            self.machine.close(self.now);
+            self.drain(true, rules);
+        }
         let all = self.asked.values().all(|times| *times == 1);
         rules.hold(Rule::EraOutcomes, all, || format!("{:?}", self.asked));
     }

@@ -54,6 +54,8 @@ pub struct Call {
     pub arguments: &'static str,
     /// How often it was sent, and over what last.
     pub sent: Vec<ClientHandle>,
+    /// What was sent.
+    pub params: String,
     /// Each outcome of a sending said that nothing had left.
     pub unsent: bool,
     /// How it ended.
@@ -189,11 +191,12 @@ impl Side {
                 // Of calls only there are outcomes still to come.
                 self.requests.retain(|key, of| *of != client || matches!(key, RequestKey::Call(_)));
             }
-            Effect::Request { key, client, .. } => {
+            Effect::Request { key, client, params, .. } => {
                 self.requests.insert(key, client);
                 if let RequestKey::Call(handle) = key {
                     if let Some(call) = self.calls.get_mut(&handle) {
                         call.sent.push(client);
+                        call.params = params.map_or_else(String::new, |raw| raw.as_str().into());
                     }
                     self.told.push(Told::Sent(handle));
                 }
@@ -307,7 +310,14 @@ impl Side {
         let raw = RawJson::parse_str(arguments).expect("JSON");
         let request = CallRequest::new(self.calls.len().to_string(), target, Some(raw));
         if let Ok(handle) = self.host.call(request, self.now) {
-            let call = Call { arguments, sent: vec![], unsent: true, end: None, cancelled: false };
+            let call = Call {
+                arguments,
+                sent: vec![],
+                params: String::new(),
+                unsent: true,
+                end: None,
+                cancelled: false,
+            };
             self.calls.insert(handle, call);
         }
     }

@@ -164,6 +164,13 @@ impl Lost {
                 Told::Shut(_) | Told::Status(_) => {}
             }
         }
+        for (handle, call) in &self.side.calls {
+            // Made again, it waits for a connection.
+            let remade = self.setup.replay == Replay::UnsentOnly && call.unsent;
+            let under_way = self.side.requests.contains_key(&RequestKey::Call(*handle));
+            let ends = call.sent.is_empty() || call.end.is_some() || under_way || remade;
+            rules.hold(Rule::ReconnectLostEnds, ends, || format!("{handle:?} {call:?}"));
+        }
         let live = self.side.live();
         rules.hold(Rule::ReconnectOne, live.len() <= 1, || format!("{:?}", self.side.clients));
     }

@@ -95,6 +95,7 @@ rules! {
     ReconnectBackoff, Reconnect, "an attempt that nobody asked for comes no sooner after a failed one than the settings say";
     ReconnectNoReplay, Reconnect, "a call is not made again, or once if nothing of it left and the settings say so";
     ReconnectSentOnReady, Reconnect, "a call goes over a connection that is ready";
+    ReconnectLostEnds, Reconnect, "a call whose connection is lost ends with it";
     ReconnectCallOnce, Reconnect, "each call ends once";
     ReconnectNoSpin, Reconnect, "after everything was taken out, the next deadline lies ahead";
     ReconnectMuteEnds, Reconnect, "a call ends within its limit whatever its server does";
@@ -105,6 +106,7 @@ rules! {
     ApprovalPassesOne, Approvals, "an answer lets one call pass";
     ApprovalRunsOnce, Approvals, "a call is made once, and not after it was given up";
     ApprovalFirstAnswer, Approvals, "the first answer to an open question counts, and no other";
+    ApprovalNobody, Approvals, "no question is open while nobody is there to be asked";
     ApprovalQuestionEnds, Approvals, "a question is open exactly as long as a call waits for it";
     ApprovalCallOnce, Approvals, "each call ends once, and one that was denied was not made";
     ApprovalNoSpin, Approvals, "after everything was taken out, the next deadline lies ahead";

@@ -56,6 +56,8 @@ pub enum End {
     Close,
     /// The application stops, and leaves calls their time.
     Shutdown,
+    /// The same, and the client says in the midst of that that it has nothing more to say.
+    ShutdownAndEof,
     /// The client has nothing more to say.
     Eof,
     /// The application closes, and the client reads nothing.
@@ -316,7 +318,7 @@ impl World for Served {
     }
 
     fn ends(&self) -> Vec<End> {
-        vec![End::Close, End::Shutdown, End::Eof, End::CloseUnread]
+        vec![End::Close, End::Shutdown, End::ShutdownAndEof, End::Eof, End::CloseUnread]
     }
 
     fn end(mut self, end: End, rules: &mut Rules) {
@@ -325,9 +327,14 @@ impl World for Served {
         match end {
             End::Close | End::CloseUnread => self.machine.close(self.now),
             End::Shutdown => self.machine.shutdown(Duration::from_secs(10), self.now),
-            End::Eof => {
+            End::ShutdownAndEof => {
+                self.machine.shutdown(Duration::from_secs(10), self.now);
+                self.drain(reads, rules);
+                self.now = self.now.saturating_add(Duration::from_secs(5));
+                self.machine.handle_timeout(self.now);
                 self.machine.handle_eof(self.now);
             }
+            End::Eof => self.machine.handle_eof(self.now),
         }
         self.drain(reads, rules);
         while self.closed == 0 && self.deadline() {
@@ -337,6 +344,11 @@ impl World for Served {
         // What drains has its time, and what is left to be written as well.
         let over = self.closed == 1 && took <= Duration::from_secs(12);
         rules.hold(Rule::ServedEnds, over, || format!("closed {} times after {took:?}", self.closed));
+        // What is late brings nothing more.
+        self.machine.handle_eof(self.now);
+        self.machine.handle_timeout(self.now);
+        self.machine.close(self.now);
+        self.drain(reads, rules);
         let quiet = self.machine.poll_timeout().is_none();
         rules.hold(Rule::ServedEnds, quiet, || "it still waits".to_owned());
     }
