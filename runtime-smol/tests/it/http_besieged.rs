@@ -1,26 +1,97 @@
 //! Servers over HTTP that meet what they should not, and everything at once.
 
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
-use sanswire_smol::{HttpOptions, Server, Tool};
+use futures_lite::future::yield_now;
+use sanswire_smol::sanswire::server::ListKind;
+use sanswire_smol::{HttpOptions, Schema, Server, Tool, bind_loopback};
 
-use crate::common::trials;
-use crate::http_peer::{Wire, call, with};
+use crate::common::{Env, block_on, eventually, trial, trials};
+use crate::http_peer::{Session, Wire, call, listen, method, post, with};
+use crate::steps::give_up_after;
 
 trials! {
-    each: ;
-    once: what_has_come_counts_before_a_connection_gives_way
+    each: whatever_clients_do_nothing_is_left_of_them, a_handler_of_one_tells_all_who_rest;
+    once: what_has_come_counts_before_a_connection_gives_way, a_question_ends_with_its_session
 }
 
-fn server() -> Server {
-    Server::builder("besieged", "1")
+pub(crate) fn more_trials() -> Vec<libtest_mimic::Trial> {
+    vec![trial("a_site_may_be_dropped_at_any_point".into(), a_site_may_be_dropped_at_any_point)]
+}
+
+/// Handlers at work.
+#[derive(Clone, Default)]
+struct Running(Arc<AtomicUsize>);
+
+struct Runs(Running);
+
+impl Running {
+    fn begin(&self) -> Runs {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Runs(self.clone())
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn server() -> (Server, Running) {
+    let running = Running::default();
+    let (asks, waits, steps) = (running.clone(), running.clone(), running.clone());
+    let server = Server::builder("besieged", "1")
         .tool("echo", Tool::new("Gives back").string("text", "What"), |(), call| async move {
             call.argument::<String>("text")
         })
+        .tool("blob", Tool::new("Is long").integer("bytes", "How long"), |(), call| async move {
+            Ok("x".repeat(call.argument("bytes")?))
+        })
+        .tool("change", Tool::new("Tells of a change"), |(), call| async move {
+            call.server().update(ListKind::Tools, |_| ());
+            Ok("told")
+        })
+        .tool("wait", Tool::new("Waits to be cancelled"), move |(), call| {
+            let runs = waits.begin();
+            async move {
+                call.cancelled().await;
+                drop(runs);
+                Ok("")
+            }
+        })
+        .tool("steps", Tool::new("Tells of its steps"), move |(), call| {
+            let runs = steps.begin();
+            async move {
+                for step in 1..=3 {
+                    call.progress(f64::from(step), Some(3.0), None);
+                    yield_now().await;
+                }
+                drop(runs);
+                Ok("done")
+            }
+        })
+        .tool("ask", Tool::new("Asks"), move |(), call| {
+            let runs = asks.begin();
+            async move {
+                let form = Schema::object().property("name", Schema::string());
+                let said = call.elicit("who", "Who is there?", &form).await;
+                drop(runs);
+                Ok(format!("{:?}", said?))
+            }
+        })
         .build()
-        .unwrap()
+        .unwrap();
+    (server, running)
 }
 
 /// Connects at once: nothing else happens here meanwhile.
@@ -29,7 +100,7 @@ fn come(address: SocketAddr) -> Wire {
 }
 
 async fn what_has_come_counts_before_a_connection_gives_way() {
-    let server = server();
+    let (server, _) = server();
     server.set_max_connections(1);
     let mut options = HttpOptions::default();
     options.yields_after = Duration::from_millis(50);
@@ -47,4 +118,161 @@ async fn what_has_come_counts_before_a_connection_gives_way() {
         }
     })
     .await;
+}
+
+async fn a_question_ends_with_its_session() {
+    let (server, running) = server();
+    with(&server, HttpOptions::default(), async |address| {
+        for _ in 0..10 {
+            let mut session = Session::open(address).await;
+            session.call(1, "ask", "{}").await;
+            session.wire.stream().await;
+            assert_eq!(method(&session.wire.event().await.unwrap()), "elicitation/create");
+            assert_eq!(running.count(), 1);
+            let mut other = session.beside(address).await;
+            other.ask("DELETE", "").await;
+            assert!((200..300).contains(&other.wire.answer().await.status));
+            eventually("its handler is over", || running.count() == 0).await;
+        }
+    })
+    .await;
+}
+
+async fn a_handler_of_one_tells_all_who_rest(_: Env) {
+    let (server, _) = server();
+    with(&server, HttpOptions::default(), async |address| {
+        let mut all = Vec::new();
+        for n in 0..70 {
+            let mut wire = Wire::connect(address).await;
+            wire.send(&listen(n)).await;
+            wire.stream().await;
+            assert_eq!(method(&wire.event().await.unwrap()), "notifications/subscriptions/acknowledged");
+            all.push(wire);
+        }
+        let mut session = Session::open(address).await;
+        session.ask("GET", "Accept: text/event-stream\r\n").await;
+        session.wire.stream().await;
+        all.push(session.wire);
+        let mut other = Wire::connect(address).await;
+        for n in 0..5 {
+            other.send(&call(n, "change", "{}")).await;
+            assert_eq!(other.answer().await.said(), (n, "told".into()));
+            for wire in &mut all {
+                assert_eq!(method(&wire.event().await.unwrap()), "notifications/tools/list_changed");
+            }
+        }
+    })
+    .await;
+}
+
+/// Numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % most
+    }
+}
+
+/// Does one of many things, and goes without a word, or stays.
+async fn misbehave(address: SocketAddr, dice: &mut Dice) -> Option<Wire> {
+    let tools = ["echo", "wait", "steps", "ask", "blob", "change"];
+    let name = tools[dice.below(tools.len())];
+    let arguments =
+        format!(r#"{{"text":"{}","bytes":{}}}"#, "y".repeat(dice.below(2000)), dice.below(400_000));
+    let wire = if dice.below(2) == 0 {
+        let mut wire = Wire::connect(address).await;
+        let whole = match dice.below(4) {
+            0 => listen(1),
+            1 => post(&[], "{").repeat(2),
+            // Sent ahead.
+            2 => call(1, "steps", "{}") + &call(2, "blob", &arguments) + &call(3, "echo", &arguments),
+            _ => call(1, name, &arguments),
+        };
+        let cut = dice.below(3) == 0;
+        let len = if cut { dice.below(whole.len()) } else { whole.len() };
+        wire.send(&whole[..len]).await;
+        wire
+    } else {
+        let mut session = Session::open(address).await;
+        if dice.below(2) == 0 {
+            let mut stream = session.beside(address).await;
+            stream.ask("GET", "Accept: text/event-stream\r\n").await;
+        }
+        session.call(1, name, &arguments).await;
+        for _ in 0..dice.below(3) {
+            yield_now().await;
+        }
+        // None is left open: what waits in it would be kept for its client.
+        let mut other = session.beside(address).await;
+        other.ask("DELETE", "").await;
+        other.wire.answer().await;
+        session.wire
+    };
+    match dice.below(4) {
+        0 => yield_now().await,
+        1 => wire.end_output(),
+        2 => return Some(wire),
+        _ => {}
+    }
+    None
+}
+
+async fn whatever_clients_do_nothing_is_left_of_them(_: Env) {
+    for seed in 0..4 {
+        let (server, running) = server();
+        server.set_max_handlers(8);
+        with(&server, HttpOptions::default(), async |address| {
+            let mut dice = Dice(seed);
+            let mut stay = Vec::new();
+            let mut good = Wire::connect(address).await;
+            for n in 0..100 {
+                stay.extend(misbehave(address, &mut dice).await);
+                if stay.len() > 3 {
+                    drop(stay.swap_remove(dice.below(4)));
+                }
+                if n % 10 == 0 {
+                    drop(std::mem::take(&mut stay));
+                    good.echoes(n).await;
+                }
+            }
+            drop(stay);
+            good.echoes(0).await;
+            eventually("no handler is left", || running.count() == 0).await;
+        })
+        .await;
+    }
+}
+
+fn a_site_may_be_dropped_at_any_point() {
+    let (server, running) = server();
+    for polls in 0..25 {
+        let listener = bind_loopback(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let clients = ["echo", "wait", "steps", "ask", "blob"].map(|tool| {
+                let over = &over;
+                scope.spawn(move || {
+                    while !over.load(Ordering::SeqCst) {
+                        let Ok(mut stream) = TcpStream::connect(address) else { return };
+                        stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+                        let sent =
+                            stream.write_all(call(1, tool, r#"{"text":"x","bytes":200000}"#).as_bytes());
+                        let _ = sent.and_then(|()| stream.read(&mut [0; 1024]));
+                    }
+                })
+            });
+            let served = give_up_after(polls, server.serve_http(listener, HttpOptions::default()));
+            assert!(served.is_none());
+            assert_eq!(running.count(), 0, "its handlers went with it");
+            over.store(true, Ordering::SeqCst);
+            clients.into_iter().for_each(|client| client.join().unwrap());
+        });
+    }
+    // The server serves on.
+    block_on(with(&server, HttpOptions::default(), async |address| {
+        Wire::connect(address).await.echoes(1).await
+    }));
 }

@@ -16,7 +16,6 @@ mod executors;
 mod governed;
 mod host_calls;
 mod host_common;
-mod host_http;
 mod host_reconnect;
 mod host_servers;
 mod host_soak;
@@ -41,7 +40,6 @@ mod parting;
 mod places;
 mod processes;
 mod serve_http;
-mod serve_http_steps;
 mod server;
 mod server_steps;
 mod serving;
@@ -81,7 +79,6 @@ fn main() -> ExitCode {
                 calls::trials(),
                 closing::trials(),
                 host_calls::trials(),
-                host_http::trials(),
                 host_reconnect::trials(),
                 host_servers::trials(),
                 host_soak::trials(),
@@ -90,6 +87,7 @@ fn main() -> ExitCode {
                 governed::trials(),
                 http::trials(),
                 http_besieged::trials(),
+                http_besieged::more_trials(),
                 http_dial::trials(),
                 http_steps::trials(),
                 #[cfg(feature = "tls")]
@@ -101,7 +99,6 @@ fn main() -> ExitCode {
                 processes::trials(),
                 server_steps::trials(),
                 serve_http::trials(),
-                serve_http_steps::trials(),
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),
