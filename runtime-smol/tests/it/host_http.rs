@@ -80,6 +80,7 @@ async fn h_104_h_226_a_session_that_is_gone_is_opened_anew(env: Env) {
     // By the connection itself, or by the one that the host opens in its place.
     assert!(peer.count("initialize") >= 2);
     assert_eq!(peer.count("tools/call"), 3, "none is made twice");
+    eventually("what it offers is read anew", || peer.count("tools/list") == 2).await;
 }
 
 async fn h_104_without_a_new_session_the_connection_is_lost(env: Env) {
