@@ -34,9 +34,11 @@ impl Record {
                 entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.to_owned());
             }
             Self::There(path) => {
-                let file = std::fs::OpenOptions::new().append(true).create(true).open(&**path);
-                // One write, which no other process's comes into.
-                file.unwrap().write_all(format!("{entry}\n").as_bytes()).unwrap();
+                // It is gone once nobody looks at it any more.
+                if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(&**path) {
+                    // One write, which no other process's comes into.
+                    file.write_all(format!("{entry}\n").as_bytes()).unwrap();
+                }
             }
         }
     }
@@ -191,7 +193,9 @@ impl Drop for Peer {
 fn fresh_path() -> PathBuf {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let name = format!("sanswire-parity-{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
-    std::env::temp_dir().join(name)
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, "").unwrap();
+    path
 }
 
 /// The process that a peer over standard input and output is.
