@@ -289,8 +289,6 @@ impl Run<'_> {
                 pipe.to_site.break_after(0, now);
                 pipe.to_client.break_after(0, now);
             }
-            "end-to-server" => pipe.to_site.close(now),
-            "end-to-client" => pipe.to_client.close(now),
             "unread-by-server" => pipe.to_site.stop_reading(now),
             _ => pipe.to_client.stop_reading(now),
         }

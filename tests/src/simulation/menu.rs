@@ -83,6 +83,28 @@ pub const SERVER_ACTS: &[&str] = &[
     "close",
 ];
 
+/// What the application of a host does.
+pub const HOST_ACTS: &[&str] = &[
+    "call",
+    "call-again",
+    "call-more",
+    "call-through-a-meta-tool",
+    "call-unknown",
+    "cancel",
+    "allow",
+    "deny",
+    "allow-twice",
+    "resume",
+    "no-approver",
+    "next-turn",
+    "reconnect",
+    "refresh",
+    "plan-mode",
+    "hold",
+    "take",
+    "close",
+];
+
 /// What pipes do.
 pub const LINK_ACTS: &[&str] = &[
     "stall-to-server",
@@ -92,8 +114,6 @@ pub const LINK_ACTS: &[&str] = &[
     "break-to-server-soon",
     "break-to-client-soon",
     "break-both",
-    "end-to-server",
-    "end-to-client",
     "unread-by-server",
     "unread-by-client",
 ];

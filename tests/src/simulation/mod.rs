@@ -30,6 +30,7 @@ pub mod client_menu;
 mod client_model;
 mod coverage;
 mod end;
+mod host_world;
 mod http_world;
 pub mod menu;
 pub mod mouth;
@@ -49,6 +50,7 @@ pub use script::{Script, Step, Who, World};
 
 use crate::seed::Rng;
 use end::Cuts;
+use host_world::HostTrace;
 use http_world::HttpTrace;
 use world::Trace;
 
@@ -79,6 +81,7 @@ pub fn check(script: &Script, seen: &mut Coverage) -> Result<(), String> {
 fn run_all(script: &Script, seen: &mut Coverage) {
     match script.world {
         World::Http => compare(script, seen, http_world::run, HttpTrace::differs, |trace| trace.was_full),
+        World::Host => compare(script, seen, host_world::run, HostTrace::differs, |trace| trace.was_full),
         World::Pair | World::BadServer | World::BadClient => {
             compare(script, seen, world::run, Trace::differs, |trace| trace.was_full);
         }

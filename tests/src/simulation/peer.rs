@@ -19,6 +19,8 @@ pub struct Asked {
     pub method: String,
     /// Whether it names its revision itself.
     pub modern: bool,
+    /// The number of a call that is made for the first time, if its arguments have one.
+    pub call: Option<u64>,
 }
 
 impl Asked {
@@ -125,7 +127,7 @@ impl BadServer {
 
     /// Does something of its own accord, about some request.
     pub(super) fn step(&mut self, entry: usize, n: u32, now: Instant, seen: &mut Coverage) {
-        let none = Asked { id: 0, method: "tools/call".into(), modern: false };
+        let none = Asked { id: 0, method: "tools/call".into(), modern: false, call: None };
         let newest = self.asked.len().saturating_sub(4);
         let recent = &self.asked[newest..];
         let about = recent.get(n as usize % recent.len().max(1)).cloned().unwrap_or(none);
@@ -136,7 +138,10 @@ impl BadServer {
         let message: Value = serde_json::from_slice(line).expect("the client writes JSON");
         let (Some(id), Some(method)) = (message["id"].as_u64(), message["method"].as_str()) else { return };
         let meta = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-        let asked = Asked { id, method: method.into(), modern: meta.is_string() };
+        let params = &message["params"];
+        let again = params.get("inputResponses").is_some() || params.get("requestState").is_some();
+        let call = params["arguments"]["k"].as_u64().filter(|_| !again);
+        let asked = Asked { id, method: method.into(), modern: meta.is_string(), call };
         if matches!(method, "initialize" | "server/discover") {
             self.opened += 1;
             let (entry, n) = self.opening;

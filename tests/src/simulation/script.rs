@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::client_menu::CLIENT_MENU;
-use super::menu::{CLIENT_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
+use super::menu::{CLIENT_ACTS, HOST_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
 use crate::seed::Rng;
 
 /// Who meets whom.
@@ -18,11 +18,13 @@ pub enum World {
     BadClient,
     /// Our client and our server over HTTP.
     Http,
+    /// A host and servers that misbehave.
+    Host,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Pair, Self::BadServer, Self::BadClient, Self::Http];
+    pub const ALL: [Self; 5] = [Self::Pair, Self::BadServer, Self::BadClient, Self::Http, Self::Host];
 
     /// Its name in a script.
     #[must_use]
@@ -32,6 +34,7 @@ impl World {
             Self::BadServer => "bad-server",
             Self::BadClient => "bad-client",
             Self::Http => "http",
+            Self::Host => "host",
         }
     }
 }
@@ -43,6 +46,8 @@ pub enum Who {
     Client,
     /// The application of the server.
     Server,
+    /// The application of the host.
+    Host,
     /// The client that misbehaves.
     Caller,
     /// The server that misbehaves, of its own accord.
@@ -63,9 +68,10 @@ pub(super) const WAITS: [(&str, u64); 4] =
 
 impl Who {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Client,
         Self::Server,
+        Self::Host,
         Self::Caller,
         Self::Peer,
         Self::Answer,
@@ -78,6 +84,7 @@ impl Who {
         match self {
             Self::Client => "client",
             Self::Server => "server",
+            Self::Host => "host",
             Self::Caller => "caller",
             Self::Peer => "peer",
             Self::Answer => "answer",
@@ -93,6 +100,7 @@ impl Who {
         match self {
             Self::Client => CLIENT_ACTS.to_vec(),
             Self::Server => SERVER_ACTS.to_vec(),
+            Self::Host => HOST_ACTS.to_vec(),
             Self::Caller => CLIENT_MENU.iter().map(|entry| entry.name).collect(),
             Self::Peer | Self::Answer => SERVER_MENU.iter().map(|entry| entry.name).collect(),
             Self::Opening => OPENINGS.iter().map(|entry| entry.name).collect(),
@@ -105,6 +113,7 @@ impl Who {
         match self {
             Self::Client => CLIENT_ACTS.len(),
             Self::Server => SERVER_ACTS.len(),
+            Self::Host => HOST_ACTS.len(),
             Self::Caller => CLIENT_MENU.len(),
             Self::Peer | Self::Answer => SERVER_MENU.len(),
             Self::Opening => OPENINGS.len(),
@@ -142,14 +151,20 @@ impl Script {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let world =
-            *rng.pick(&[World::Pair, World::BadServer, World::BadServer, World::BadClient, World::Http]);
+        let worlds =
+            [World::Pair, World::BadServer, World::BadServer, World::BadClient, World::Http, World::Host];
+        let world = *rng.pick(&worlds);
         let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
         let count = 4 + rng.below(32);
         // Some runs are about few things, so that these meet each other.
         let few: Vec<usize> = (0..3).map(|_| rng.below(CLIENT_MENU.len().min(SERVER_MENU.len()))).collect();
         let focused = rng.chance(25);
-        if world == World::BadServer {
+        let openings = match world {
+            World::BadServer => 1,
+            World::Host => 3,
+            World::Pair | World::BadClient | World::Http => 0,
+        };
+        for _ in 0..openings {
             // Most find their server at once, or nothing else would be seen.
             let plain = rng.chance(60);
             let act = rng.below(if plain { super::menu::PLAIN_OPENINGS } else { OPENINGS.len() });
@@ -164,6 +179,9 @@ impl Script {
                 (_, 1..=3) => Who::Wait,
                 (World::Pair | World::Http, 4..=9) | (World::BadClient, 4..=8) => Who::Server,
                 (World::BadClient, _) => Who::Caller,
+                (World::Host, 4..=5) => Who::Peer,
+                (World::Host, 6..=10) => Who::Answer,
+                (World::Host, _) => Who::Host,
                 (World::BadServer, 4..=6) => Who::Peer,
                 (World::BadServer, 7..=12) => Who::Answer,
                 _ => Who::Client,
