@@ -1,6 +1,7 @@
 //! Servers that are reached over HTTP: what stands between here and there.
 
 mod addresses;
+mod attempt;
 mod bypass;
 mod fault;
 mod guard;
@@ -13,6 +14,7 @@ pub mod tls;
 mod tunnel;
 
 pub use addresses::{HEAD_START, known_addresses, look_up, to_call};
+pub use attempt::Attempt;
 pub use fault::{CertificateFault, DialFault, DialStep, PemFault, ProxyFault, TlsFault};
 pub use guard::is_public;
 pub use proxies::Proxies;

@@ -13,7 +13,7 @@ use sanswire::http::{Authority, Scheme};
 use sanswire_system::TlsFault;
 #[cfg(feature = "tls")]
 use sanswire_system::http::tls::{Trust, agreed, judge, of_tls, server_name};
-use sanswire_system::http::{Proxies, Tunnel};
+use sanswire_system::http::{Attempt, Proxies, Tunnel};
 use sanswire_system::{DialFault, DialStep, HttpTarget, Proxied, ProxyAddress, Reached};
 #[cfg(feature = "tls")]
 use std::sync::Arc;
@@ -50,9 +50,14 @@ impl Dialer {
         })
     }
 
-    /// Connects within `limit`, names, proxy and TLS included.
-    pub(super) async fn dial(&self, to: &Authority, limit: Duration) -> Result<Made, DialFault> {
-        let bound = Bound::new(limit);
+    /// Connects within `limit`, names, proxy and TLS included. `attempt` knows which step that is at.
+    pub(super) async fn dial(
+        &self,
+        to: &Authority,
+        limit: Duration,
+        attempt: &Attempt,
+    ) -> Result<Made, DialFault> {
+        let bound = Bound::new(limit, attempt);
         let mut made = match self.proxies.proxy_for(to)? {
             Some(proxy) => {
                 let reached = self.reach(proxy.authority(), &bound).await;
@@ -71,7 +76,7 @@ impl Dialer {
     }
 
     /// A line to who is called directly.
-    async fn reach(&self, to: &Authority, bound: &Bound) -> Result<Made, DialFault> {
+    async fn reach(&self, to: &Authority, bound: &Bound<'_>) -> Result<Made, DialFault> {
         let called = Instant::now();
         let (socket, named) = reach::connect(&to.host, to.port, self.public_only, bound).await?;
         let connected = called.elapsed().saturating_sub(named);
@@ -83,7 +88,7 @@ impl Dialer {
 
     /// Puts TLS on a line, if it leads to who speaks that.
     #[cfg(feature = "tls")]
-    async fn secured(&self, made: Made, to: &Authority, bound: &Bound) -> Result<Made, DialFault> {
+    async fn secured(&self, made: Made, to: &Authority, bound: &Bound<'_>) -> Result<Made, DialFault> {
         if to.scheme == Scheme::Http {
             return Ok(made);
         }
@@ -105,7 +110,7 @@ impl Dialer {
 
     /// Whom to trust, and what to show. Files are read on a thread of its own, once.
     #[cfg(feature = "tls")]
-    async fn config(&self, bound: &Bound) -> Result<Arc<ClientConfig>, DialFault> {
+    async fn config(&self, bound: &Bound<'_>) -> Result<Arc<ClientConfig>, DialFault> {
         if let Some(config) = self.trust.known() {
             return Ok(Arc::clone(config));
         }
@@ -119,7 +124,7 @@ impl Dialer {
 
     #[cfg(not(feature = "tls"))]
     #[expect(clippy::unused_async, reason = "with TLS it is needed")]
-    async fn secured(&self, made: Made, to: &Authority, _: &Bound) -> Result<Made, DialFault> {
+    async fn secured(&self, made: Made, to: &Authority, _: &Bound<'_>) -> Result<Made, DialFault> {
         match to.scheme {
             Scheme::Http => Ok(made),
             Scheme::Https => Err(DialFault::Tls(TlsFault::Unsupported)),
@@ -132,7 +137,7 @@ async fn tunnel(
     line: &mut Line,
     to: &Authority,
     proxy: &ProxyAddress,
-    bound: &Bound,
+    bound: &Bound<'_>,
 ) -> Result<(), DialFault> {
     let broken = |source| DialFault::Broken { during: DialStep::Proxy, source };
     let mut tunnel = Tunnel::new(to, proxy, bound.left())?;

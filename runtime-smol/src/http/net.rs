@@ -16,8 +16,9 @@ use sanswire::http::client::Client;
 use sanswire::http::pool::{Action, ConnectionHandle};
 use sanswire::http::{Authority, Pool, h1};
 use sanswire_system::clock::Clock;
+use sanswire_system::http::Attempt;
 use sanswire_system::tap::{Exchanges, News, TapQueue};
-use sanswire_system::{DialFault, DialStep, HttpTarget};
+use sanswire_system::{DialFault, HttpTarget};
 
 use crate::ends::Step;
 use crate::http::dial::Dialer;
@@ -139,8 +140,10 @@ impl Net {
     /// Has a connection made.
     fn dial(&mut self, signals: &Arc<Signals>, connection: ConnectionHandle, to: Authority, now: Instant) {
         let (dialer, limit) = (Arc::clone(&self.dialer), self.connect);
-        let work = async move { dialer.dial(&to, limit).await };
-        self.dials.insert(connection, Dial::new(Ear::new(signals), Box::pin(work)));
+        let attempt = Arc::<Attempt>::default();
+        let shown = Arc::clone(&attempt);
+        let work = async move { dialer.dial(&to, limit, &shown).await };
+        self.dials.insert(connection, Dial::new(Ear::new(signals), attempt, Box::pin(work)));
         self.go_on(connection, now);
     }
 
@@ -251,8 +254,9 @@ impl Net {
 
     /// Closes all connections, for good.
     pub(crate) fn shut_down(&mut self, signals: &Arc<Signals>, now: Instant) {
-        if !self.dials.is_empty() && self.wires.is_empty() {
-            let late = DialFault::TimedOut { during: DialStep::Connect, limit: self.connect };
+        // What the session's own patience ends is told as what it was at.
+        if let Some(dial) = self.dials.values().next().filter(|_| self.wires.is_empty()) {
+            let late = DialFault::TimedOut { during: dial.step(), limit: self.connect };
             self.fault.get_or_insert(late);
         }
         self.pool.shut_down(now);

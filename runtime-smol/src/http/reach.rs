@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_io::{Async, Timer};
 use futures_lite::future::or;
-use sanswire_system::http::{HEAD_START, known_addresses, look_up, to_call};
+use sanswire_system::http::{Attempt, HEAD_START, known_addresses, look_up, to_call};
 use sanswire_system::os::after;
 use sanswire_system::{DialFault, DialStep};
 
@@ -16,14 +16,15 @@ use crate::threads;
 
 /// How long making a connection may take: all its steps together have this time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
+pub(super) struct Bound<'a> {
     until: Instant,
     limit: Duration,
+    attempt: &'a Attempt,
 }
 
-impl Bound {
-    pub(super) fn new(limit: Duration) -> Self {
-        Self { until: after(limit), limit }
+impl<'a> Bound<'a> {
+    pub(super) fn new(limit: Duration, attempt: &'a Attempt) -> Self {
+        Self { until: after(limit), limit, attempt }
     }
 
     /// All the time that is left.
@@ -46,6 +47,7 @@ impl Bound {
         during: DialStep,
         work: impl Future<Output = Result<T, DialFault>>,
     ) -> Result<T, DialFault> {
+        self.attempt.begin(during);
         let late = async {
             Timer::at(self.until).await;
             Err(self.over(during))
@@ -62,7 +64,7 @@ pub(super) async fn connect(
     host: &str,
     port: u16,
     public_only: bool,
-    bound: &Bound,
+    bound: &Bound<'_>,
 ) -> Result<(Async<TcpStream>, Duration), DialFault> {
     let started = Instant::now();
     let found = match known_addresses(host, port) {
@@ -89,7 +91,7 @@ type Calling<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 /// The first that answers. Those that were called besides are closed.
 async fn first<T>(
     addresses: Vec<SocketAddr>,
-    bound: &Bound,
+    bound: &Bound<'_>,
     mut call: impl FnMut(SocketAddr) -> Calling<T>,
 ) -> Result<T, DialFault> {
     let mut next = addresses.into_iter();
@@ -173,7 +175,8 @@ mod tests {
     ) -> (Result<SocketAddr, DialFault>, Vec<SocketAddr>, Vec<SocketAddr>) {
         let addresses: Vec<SocketAddr> = (1..).zip(says).map(|(n, _)| ([192, 0, 2, n], 1).into()).collect();
         let (mut called, dropped) = (Vec::new(), Arc::new(Mutex::new(Vec::new())));
-        let bound = Bound::new(limit);
+        let attempt = Attempt::default();
+        let bound = Bound::new(limit, &attempt);
         let answers: Vec<_> = addresses.iter().copied().zip(says.iter().copied()).collect();
         let call = |address| -> Calling<SocketAddr> {
             called.push(address);

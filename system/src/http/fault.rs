@@ -93,6 +93,11 @@ pub enum DialStep {
     Tls,
 }
 
+impl DialStep {
+    /// All of them, in the order in which they are taken.
+    pub(super) const ALL: [Self; 4] = [Self::Name, Self::Connect, Self::Proxy, Self::Tls];
+}
+
 /// What a proxy did instead of opening a tunnel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

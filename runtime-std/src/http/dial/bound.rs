@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use sanswire_system::http::Attempt;
 use sanswire_system::{DialFault, DialStep, os};
 
 /// How long it takes at most to see that a connection is not wanted any more.
@@ -15,12 +15,17 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Bound<'a> {
     until: Instant,
     limit: Duration,
-    cancelled: &'a AtomicBool,
+    attempt: &'a Attempt,
 }
 
 impl<'a> Bound<'a> {
-    pub(super) fn new(limit: Duration, cancelled: &'a AtomicBool) -> Self {
-        Self { until: os::after(limit), limit, cancelled }
+    pub(super) fn new(limit: Duration, attempt: &'a Attempt) -> Self {
+        Self { until: os::after(limit), limit, attempt }
+    }
+
+    /// A step begins.
+    pub(super) fn begin(&self, step: DialStep) {
+        self.attempt.begin(step);
     }
 
     /// How long to wait before asking again; `None`: not any more.
@@ -40,7 +45,7 @@ impl<'a> Bound<'a> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.attempt.is_cancelled()
     }
 
     /// What to say when there is no patience any more.

@@ -28,6 +28,7 @@ pub(super) fn connect(
     let found = addresses(host, port, bound)?;
     let named = started.elapsed();
     let call: Caller = Arc::new(|address, patience| TcpStream::connect_timeout(&address, patience));
+    bound.begin(DialStep::Connect);
     first(to_call(&found, public_only)?, bound, &call).map(|stream| (stream, named))
 }
 
@@ -35,6 +36,7 @@ fn addresses(host: &str, port: u16, bound: &Bound<'_>) -> Result<Vec<SocketAddr>
     if let Some(known) = known_addresses(host, port) {
         return Ok(known);
     }
+    bound.begin(DialStep::Name);
     // The system looks names up for as long as it likes.
     let (tell, told) = mpsc::channel();
     let name: Box<str> = host.into();

@@ -10,15 +10,14 @@ mod tls;
 mod tunnel;
 mod wire;
 
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sanswire::http::{Authority, Scheme};
 #[cfg(not(feature = "tls"))]
 use sanswire_system::TlsFault;
-use sanswire_system::http::Proxies;
 #[cfg(feature = "tls")]
 use sanswire_system::http::tls::Trust;
+use sanswire_system::http::{Attempt, Proxies};
 use sanswire_system::{ConnectError, DialFault, HttpTarget, Proxied, Reached};
 
 use bound::{Bound, BoundStream};
@@ -47,14 +46,9 @@ impl Dialer {
         })
     }
 
-    /// Connects within `limit`, names, proxy and TLS included. Blocks. `cancelled` ends it early.
-    pub(crate) fn dial(
-        &self,
-        to: &Authority,
-        limit: Duration,
-        cancelled: &AtomicBool,
-    ) -> Result<Wire, DialFault> {
-        let bound = Bound::new(limit, cancelled);
+    /// Connects within `limit`, names, proxy and TLS included. Blocks. `attempt` ends it early.
+    pub(crate) fn dial(&self, to: &Authority, limit: Duration, attempt: &Attempt) -> Result<Wire, DialFault> {
+        let bound = Bound::new(limit, attempt);
         let (line, mut how) = match self.proxies.proxy_for(to)? {
             Some(proxy) => {
                 let reached = self.reach(proxy.authority(), &bound);

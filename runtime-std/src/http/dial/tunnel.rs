@@ -16,6 +16,7 @@ pub(super) fn open(
     bound: &Bound<'_>,
 ) -> Result<(), DialFault> {
     let broken = |source| bound.broken(DialStep::Proxy, source);
+    bound.begin(DialStep::Proxy);
     let mut tunnel = Tunnel::new(to, proxy, bound.left())?;
     loop {
         while !tunnel.transmit().is_empty() {

@@ -1,14 +1,14 @@
 //! Connections that are being made, each by a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use sanswire::http::Authority;
 use sanswire::http::pool::ConnectionHandle;
-use sanswire_system::DialFault;
+use sanswire_system::http::Attempt;
 use sanswire_system::tap::News;
+use sanswire_system::{DialFault, DialStep};
 
 use crate::http::dial::{Dialer, Wire};
 use crate::link::Link;
@@ -19,13 +19,18 @@ const STACK: usize = 512 * 1024;
 
 /// A connection that is being made.
 pub(super) struct Dial {
-    cancelled: Arc<AtomicBool>,
+    attempt: Arc<Attempt>,
 }
 
 impl Dial {
     /// What comes of it is not wanted any more.
     pub(super) fn cancel(self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.attempt.cancel();
+    }
+
+    /// Which step it is at.
+    pub(super) fn step(&self) -> DialStep {
+        self.attempt.step()
     }
 }
 
@@ -37,19 +42,19 @@ pub(super) fn start(
     dialer: &Arc<Dialer>,
     limit: Duration,
 ) -> Result<Dial, DialFault> {
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let attempt = Arc::<Attempt>::default();
     let (shared, dialer) = (Weak::clone(to_tell), Arc::clone(dialer));
-    let stop = Arc::clone(&cancelled);
+    let shown = Arc::clone(&attempt);
     let thread = std::thread::Builder::new().name("sanswire-dial".into()).stack_size(STACK);
     let spawned = thread.spawn(move || {
-        let made = catch_unwind(AssertUnwindSafe(|| dialer.dial(&to, limit, &stop)));
+        let made = catch_unwind(AssertUnwindSafe(|| dialer.dial(&to, limit, &shown)));
         let made = made.unwrap_or(Err(DialFault::Cancelled));
         if let Some(shared) = shared.upgrade() {
             shared.dialed(connection, made);
         }
     });
     match spawned {
-        Ok(_) => Ok(Dial { cancelled }),
+        Ok(_) => Ok(Dial { attempt }),
         Err(source) => Err(DialFault::System(source)),
     }
 }

@@ -20,7 +20,7 @@ use sanswire::http::pool::{Action, ConnectionHandle};
 use sanswire::http::{Authority, Pool, h1};
 use sanswire_system::clock::Clock;
 use sanswire_system::tap::{Exchanges, TapQueue};
-use sanswire_system::{DialFault, DialStep, HttpTarget};
+use sanswire_system::{DialFault, HttpTarget};
 
 use self::dials::Dial;
 use self::wires::Line;
@@ -251,8 +251,9 @@ impl Net {
 
     /// Closes all connections, for good.
     pub(crate) fn shut_down(&mut self, shared: &Shared, now: Instant) {
-        if !self.dials.is_empty() && self.lines.is_empty() {
-            let late = DialFault::TimedOut { during: DialStep::Connect, limit: self.connect };
+        // What the session's own patience ends is told as what it was at.
+        if let Some(dial) = self.dials.values().next().filter(|_| self.lines.is_empty()) {
+            let late = DialFault::TimedOut { during: dial.step(), limit: self.connect };
             self.fault.get_or_insert(late);
         }
         self.pool.shut_down(now);

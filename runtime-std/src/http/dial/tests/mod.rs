@@ -7,7 +7,6 @@ mod tunnel;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ fn to(scheme: Scheme, host: &str, port: u16) -> Authority {
 }
 
 fn dial(dialer: &Dialer, to: &Authority) -> Result<Wire, DialFault> {
-    dialer.dial(to, LONG, &AtomicBool::new(false))
+    dialer.dial(to, LONG, &Attempt::default())
 }
 
 /// A server for one connection.

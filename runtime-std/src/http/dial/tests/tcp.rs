@@ -1,7 +1,6 @@
 //! Without TLS.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::atomic::Ordering;
 
 use sanswire_system::http::to_call;
 use sanswire_system::{DialStep, TlsFault};
@@ -103,10 +102,10 @@ fn fake(calls: &std::sync::mpsc::Sender<(SocketAddr, Duration)>, answers: &TcpLi
 #[test]
 fn an_address_that_is_silent_holds_nobody_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let call = |addresses: &[&str], limit, cancelled: &AtomicBool| {
+    let call = |addresses: &[&str], limit, attempt: &Attempt| {
         let found: Vec<SocketAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let (tell, told) = std::sync::mpsc::channel();
-        let bound = Bound::new(limit, cancelled);
+        let bound = Bound::new(limit, attempt);
         let made = first(to_call(&found, false).unwrap(), &bound, &fake(&tell, &listener));
         drop(tell);
         // No thread lingers behind the bound.
@@ -114,7 +113,7 @@ fn an_address_that_is_silent_holds_nobody_up() {
         let called: Vec<_> = called.map(|(address, _)| address.to_string()).collect();
         (made, called.join(" "))
     };
-    let wanted = AtomicBool::new(false);
+    let wanted = Attempt::default();
     let (made, called) = call(&["1.1.1.1:1", "1.1.1.2:3", "1.1.1.3:3"], LONG, &wanted);
     assert!(made.is_ok());
     assert_eq!(called, "1.1.1.1:1 1.1.1.2:3");
@@ -132,11 +131,11 @@ fn an_address_that_is_silent_holds_nobody_up() {
     assert_eq!(limit, short);
     assert_eq!(called, "1.1.1.1:1 1.1.1.2:1");
     // What is not wanted any more ends at once.
-    let stop = std::sync::Arc::new(AtomicBool::new(false));
+    let stop = std::sync::Arc::new(Attempt::default());
     let stopper = std::sync::Arc::clone(&stop);
     let later = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
-        stopper.store(true, Ordering::Relaxed);
+        stopper.cancel();
     });
     let (made, _) = call(&["1.1.1.1:1"], LONG, &stop);
     assert!(matches!(made, Err(DialFault::Cancelled)), "{made:?}");

@@ -282,7 +282,7 @@ fn a_silent_server_is_given_up() {
     let (address, server) = serve(|mut socket| drop(socket.read_to_end(&mut Vec::new())));
     let limit = Duration::from_millis(200);
     let asked = to(Scheme::Https, "127.0.0.1", address.port());
-    let fault = trusting(Some("ca.pem"), None).dial(&asked, limit, &AtomicBool::new(false)).unwrap_err();
+    let fault = trusting(Some("ca.pem"), None).dial(&asked, limit, &Attempt::default()).unwrap_err();
     assert!(
         matches!(fault, DialFault::TimedOut { during: DialStep::Tls, limit: of } if of == limit),
         "{fault:?}"

@@ -137,7 +137,7 @@ fn a_proxy_that_dribbles_is_given_up() {
     });
     let limit = Duration::from_millis(300);
     let asked = to(Scheme::Http, "server.example", 80);
-    let fault = by(address, "").dial(&asked, limit, &AtomicBool::new(false)).unwrap_err();
+    let fault = by(address, "").dial(&asked, limit, &Attempt::default()).unwrap_err();
     assert!(matches!(fault, DialFault::TimedOut { during: DialStep::Proxy, .. }), "{fault:?}");
     server.join().unwrap();
 }
@@ -151,7 +151,9 @@ fn a_proxy_that_is_not_there() {
     let start = format!("the proxy {address} cannot be reached: nobody answers at {address} ");
     assert!(fault.to_string().starts_with(&start), "{fault}");
     // Whoever does not want it any more does not want the server.
-    let fault = by(address, "").dial(&to(Scheme::Http, "server.example", 80), LONG, &AtomicBool::new(true));
+    let unwanted = Attempt::default();
+    unwanted.cancel();
+    let fault = by(address, "").dial(&to(Scheme::Http, "server.example", 80), LONG, &unwanted);
     assert!(matches!(fault, Err(DialFault::Cancelled)), "{fault:?}");
 }
 

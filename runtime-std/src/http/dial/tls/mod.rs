@@ -32,6 +32,7 @@ pub(super) fn negotiate<'a>(
     bound: &Bound<'_>,
     begun: Instant,
 ) -> Result<(Line<'a>, Secured), DialFault> {
+    bound.begin(DialStep::Tls);
     let name = server_name(host)?;
     let shown = config.client_auth_cert_resolver.has_certs();
     let fault = |error: &rustls::Error| DialFault::Tls(judge(error, shown));
