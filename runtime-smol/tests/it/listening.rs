@@ -109,6 +109,16 @@ impl Listening {
     }
 }
 
+/// A process that goes with the test, by unwinding too.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The other process of `without_descriptors`: it has few of them.
 pub(crate) fn serve_with_few_descriptors(path: &str) {
     let listener = UnixListener::bind(path).unwrap();
@@ -123,14 +133,15 @@ fn without_descriptors() {
     const CLIENTS: usize = 40;
     let folder = Folder::new("descriptors");
     let path = folder.0.join("socket");
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
         .arg("--few-descriptors")
         .arg(&path)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    let mut child = Killed(child);
     let mut said = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "listens\n");
     let echo = |peer: &mut UnixStream| {
         peer.write_all(request(1, "echo", r#"{"text":"x"}"#).as_bytes()).unwrap();
@@ -176,9 +187,7 @@ fn without_descriptors() {
     for peer in peers {
         assert!(answer(&peer).contains(r#""text":"x""#));
     }
-    assert!(runs(child.id()));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(runs(child.0.id()));
 }
 
 fn who_is_too_many_is_sent_away() {
