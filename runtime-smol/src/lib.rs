@@ -89,6 +89,8 @@ mod taps;
 #[cfg(unix)]
 mod threads;
 #[cfg(unix)]
+mod wake;
+#[cfg(unix)]
 mod watch;
 #[cfg(unix)]
 mod wire;

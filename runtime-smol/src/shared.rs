@@ -33,6 +33,7 @@ use crate::link::Link;
 use crate::options::Responder;
 use crate::signals::{Bells, Signals};
 use crate::taps::Taps;
+use crate::wake::wake;
 use crate::watch::Watch;
 use crate::wire::{self, Got};
 
@@ -193,7 +194,7 @@ impl After {
 
     fn run(self, shared: &Shared) {
         for waker in self.wakes {
-            waker.wake();
+            wake(waker);
         }
         if self.ring {
             shared.signals.ring();

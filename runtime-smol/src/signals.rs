@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use crate::shared::Shared;
+use crate::wake::wake;
 use crate::watch::Watch;
 
 /// What happened: the input can be read.
@@ -98,7 +99,7 @@ impl Signals {
         if !self.listed.load(Ordering::SeqCst) && !self.listed.swap(true, Ordering::SeqCst) {
             self.watch.enlist(self.shared.clone());
         }
-        waker.wake();
+        wake(waker);
     }
 
     /// The connection was locked. Streams may ring their bells while they are asked, and whoever leads is woken once that is

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::wake::wake;
+
 /// Only what is touched of it becomes memory.
 const STACK: usize = 512 * 1024;
 
@@ -59,7 +61,7 @@ impl<T> Sent<T> {
         };
         self.slot.changed.notify_all();
         if let Some(waiter) = waiter {
-            waiter.wake();
+            wake(waiter);
         }
         None
     }
@@ -74,7 +76,7 @@ impl<T> Drop for Sent<T> {
         };
         self.slot.changed.notify_all();
         if let Some(waiter) = waiter {
-            waiter.wake();
+            wake(waiter);
         }
     }
 }

@@ -15,6 +15,7 @@ use async_io::Timer;
 
 use crate::jobs::Job;
 use crate::shared::Shared;
+use crate::wake::wake;
 
 /// How long a leader that was woken may take to come: between one and two of these.
 const TICK: Duration = Duration::from_millis(10);
@@ -116,7 +117,7 @@ impl Watch {
             queue.runner()
         };
         if let Some(runner) = runner {
-            runner.wake();
+            wake(runner);
         }
     }
 
@@ -246,7 +247,7 @@ impl Drop for Run {
         };
         drop(spent);
         if let Some(next) = next {
-            next.wake();
+            wake(next);
         }
     }
 }

@@ -27,6 +27,7 @@ use crate::closer::Closer;
 use crate::guests::Guests;
 use crate::jobs::Job;
 use crate::pending::Canceller;
+use crate::wake::wake;
 use crate::watch::Watch;
 
 /// Hosts whose waiting is done by tasks.
@@ -156,7 +157,7 @@ impl Shared {
             Deed::Shut(closer) => closer.begin(),
             Deed::Kill(closer) => closer.begin_kill(),
             Deed::Cancel(canceller) => canceller.cancel(),
-            Deed::Wake(waker) => waker.wake(),
+            Deed::Wake(waker) => wake(waker),
         }
     }
 

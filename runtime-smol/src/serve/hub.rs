@@ -14,6 +14,7 @@ use sanswire_system::serve::Cancel;
 
 use crate::serve::question::{Answer, Question, question};
 use crate::signals::Fire;
+use crate::wake::wake;
 
 /// Something was put into the machine.
 pub(super) const NEWS: u8 = 32;
@@ -61,7 +62,7 @@ impl Fire for Signals {
         if self.fired.fetch_or(what, Ordering::SeqCst) == 0 {
             let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
             if let Some(task) = task {
-                task.wake();
+                wake(task);
             }
         }
     }

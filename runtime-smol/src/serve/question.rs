@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::wake::wake;
+
 use sanswire::server::PeerOutcome;
 
 /// The end that waits.
@@ -47,7 +49,7 @@ impl Drop for Answer {
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
-            waker.wake();
+            wake(waker);
         }
     }
 }
