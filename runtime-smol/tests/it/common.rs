@@ -26,6 +26,10 @@ use crate::server::Server;
 /// Longer than anything here should take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+/// Where nobody listens: no system gives this port to whoever asks for any.
+pub(crate) const NOBODY: std::net::SocketAddr =
+    std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+
 /// The executor that a test runs on.
 #[derive(Clone)]
 pub(crate) struct Env {

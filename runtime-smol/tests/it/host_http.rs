@@ -217,7 +217,7 @@ async fn a_host_that_goes_closes_its_connections(env: Env) {
 }
 
 async fn nobody_listens_at_its_address() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let target = HttpTarget::new(&format!("http://{address}/mcp")).unwrap();
     let host = started(builder(&ANY).server("it", allowed(), Launch::http(target, options()))).await;
     let state = host.state("it").unwrap();

@@ -44,7 +44,7 @@ pub(crate) async fn unreachable(target: &HttpTarget) -> (DialFault, String) {
 }
 
 async fn nobody_listens_there(env: Env) {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let target = target(&format!("http://{address}/mcp"));
     let error = Client::connect_http(&target, env.options()).await.unwrap_err();
     let ConnectError::Reach(fault) = &error else { panic!("{error:?}") };
@@ -176,7 +176,7 @@ async fn what_a_proxy_may_do_instead() {
 }
 
 async fn a_proxy_that_is_not_there() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let mut target = target("http://server.example/mcp");
     target.proxy = Proxy::At(ProxyAddress::parse(&format!("http://{address}")).unwrap());
     let (fault, text) = unreachable(&target).await;

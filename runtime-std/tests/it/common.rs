@@ -13,6 +13,10 @@ pub(crate) use sanswire_std::HttpTarget;
 /// Longer than anything here should take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+/// Where nobody listens: no system gives this port to whoever asks for any.
+pub(crate) const NOBODY: std::net::SocketAddr =
+    std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+
 /// Whether this is built for the fallback, as it is on systems that are no Unix.
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
 

@@ -450,7 +450,7 @@ fn dropped_while_a_call_is_open() {
 }
 
 fn nobody_listens_there() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let target = sanswire_std::HttpTarget::new(&format!("http://{address}/mcp")).unwrap();
     let error = within(LONG, || Client::connect_http(&target, options()).unwrap_err());
     assert!(matches!(error, ConnectError::Reach(_)), "{error:?}");

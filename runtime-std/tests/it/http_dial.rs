@@ -203,7 +203,7 @@ fn a_proxy_that_wants_a_password() {
 }
 
 fn nobody_is_there_over_http() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let (fault, text) = unreachable(&target(&format!("http://{address}/mcp")));
     assert!(matches!(fault, DialFault::Connect { .. }), "{fault:?}");
     assert!(text.contains(&address.to_string()) && text.contains("check the address"), "{text}");

@@ -189,7 +189,7 @@ fn a_host_over_http_closes_within_its_bound() {
 }
 
 fn nobody_listens_at_its_address() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let target = sanswire_std::HttpTarget::new(&format!("http://{address}/mcp")).unwrap();
     let host = builder().server("it", allowed(), Launch::http(target, options())).open().unwrap();
     assert!(host.wait_started(LONG));

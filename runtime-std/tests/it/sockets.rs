@@ -101,7 +101,7 @@ fn over_a_unix_socket() {
 }
 
 fn nobody_listens() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = crate::common::NOBODY;
     let error = Client::connect_tcp(address, options()).unwrap_err();
     assert!(matches!(error, ConnectError::Dial { .. }), "{error:?}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
