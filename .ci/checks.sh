@@ -151,7 +151,7 @@ check_dependencies() {
 
 # No clock, thread, socket or environment in core: outside of tests its sources do not name std at all.
 check_structure() {
-    local file
+    local file folder
     while IFS= read -r file; do
         case $file in */tests.rs | */tests/*) continue ;; esac
         awk -v file="$file" '
@@ -165,6 +165,15 @@ check_structure() {
     done < <(find core/src -name '*.rs' | sort) | tee .ci-cache/structure
     [ ! -s .ci-cache/structure ] || fail "core names std"
     grep -q '^#!\[forbid(unsafe_code)\]' core/src/lib.rs || fail "core does not forbid unsafe code"
+    # A file that no `mod` names is not compiled, and its tests pass by never being run.
+    for file in $(git ls-files '*/tests/*.rs'); do
+        folder=$(dirname "$file")
+        case $file in */main.rs | */mod.rs) continue ;; esac
+        # Cargo finds what stands directly in a package's folder of tests.
+        [ ! -f "$folder/../Cargo.toml" ] || continue
+        grep -qsE "mod $(basename "$file" .rs)( \{|;)" "$folder"/{main,mod}.rs "$folder.rs" || echo "$file"
+    done | tee .ci-cache/structure
+    [ ! -s .ci-cache/structure ] || fail "files that are no module"
 }
 
 # Pins are exact, and name packages rather than places to fetch them from.

@@ -16,6 +16,7 @@ mod executors;
 mod governed;
 mod host_calls;
 mod host_common;
+mod host_http;
 mod host_reconnect;
 mod host_servers;
 mod host_soak;
@@ -40,6 +41,7 @@ mod parting;
 mod places;
 mod processes;
 mod serve_http;
+mod serve_http_steps;
 mod server;
 mod server_steps;
 mod serving;
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
                 calls::trials(),
                 closing::trials(),
                 host_calls::trials(),
+                host_http::trials(),
                 host_reconnect::trials(),
                 host_servers::trials(),
                 host_soak::trials(),
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
                 processes::trials(),
                 server_steps::trials(),
                 serve_http::trials(),
+                serve_http_steps::trials(),
                 serving::trials(),
                 steps::trials(),
                 stdio::trials(),
