@@ -11,7 +11,7 @@ use sanswire::{Instant, client};
 use sanswire_tests::client::json;
 use sanswire_tests::fixture::{legacy_fixture, modern_fixture};
 use sanswire_tests::fleet::{World, host_config, runs};
-use sanswire_tests::peer::Act;
+use sanswire_tests::peer::{Act, initialize_result};
 use serde_json::json;
 
 fn at(millis: u64) -> Instant {
@@ -125,6 +125,29 @@ fn a_call_that_cannot_be_sent_ends_at_once() {
         "{end:?}"
     );
     assert_eq!((world.status("s"), world.received("s", "tools/call").len()), (Status::Connected, 1));
+}
+
+#[test]
+fn a_server_is_called_what_the_configuration_calls_it() {
+    // P-240 P-241
+    let named = |name: &'static str| {
+        move || {
+            legacy_fixture().with("initialize", move |request, out| {
+                let mut result = initialize_result("2025-11-25");
+                result["serverInfo"]["name"] = json!(name);
+                out.result(request, result);
+            })
+        }
+    };
+    let mut world = World::started(
+        host_config(&["a", "b", "c"]),
+        vec![("a", runs(named("b"))), ("b", runs(named("b"))), ("c", runs(named("mcp__a")))],
+    );
+    for server in ["a", "b", "c"] {
+        let call = world.call(&format!("mcp__{server}__echo"), r#"{"text":"hi"}"#);
+        assert_eq!(world.complete(call), "hi");
+        assert_eq!(world.received(server, "tools/call").len(), 1, "{server}");
+    }
 }
 
 /// Requests of servers that wait for an answer.

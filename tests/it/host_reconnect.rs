@@ -29,7 +29,7 @@ fn slow() -> Server {
 
 #[test]
 fn one_death_is_one_new_start_and_nothing_is_made_twice() {
-    // H-103 H-105 H-106 H-107 H-110 H-225 H-244
+    // H-103 H-105 H-106 H-107 H-110 H-225 H-244 P-128
     for (first, then) in [
         (legacy_fixture as fn() -> Server, slow as fn() -> Server),
         (modern_fixture, modern_fixture),

@@ -130,6 +130,7 @@ fn a_handshake_that_is_refused_leads_to_the_oldest_transport() {
 
 #[test]
 fn the_oldest_transport_posts_nowhere_else() {
+    // P-491
     for (named, origin) in [
         ("https://other.example/messages", Some("https://other.example")),
         ("http://mcp.example:8443/messages", Some("http://mcp.example:8443")),

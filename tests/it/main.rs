@@ -67,3 +67,4 @@ mod server_trust;
 mod settings;
 mod simulation;
 mod subscriptions;
+mod traceability;

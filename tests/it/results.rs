@@ -164,3 +164,22 @@ fn too_long_an_answer_fails_its_own_call() {
         }
     });
 }
+
+#[test]
+fn a_modern_server_may_still_say_not_found_in_the_old_way() {
+    // P-345
+    on_all_links(|on| {
+        for mut client in [Client::modern(on), Client::legacy(on)] {
+            client
+                .link
+                .server_mut()
+                .on("resources/read", |request, out| out.error(request, -32002, "no such resource"));
+            let read = client.request(Method::ResourcesRead, Some(r#"{"uri":"file:///x"}"#));
+            let outcome = client.finish(read);
+            let Outcome::Error(error) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(error.code, sanswire::mcp::codes::RESOURCE_NOT_FOUND);
+            assert!(client.violations().is_empty());
+            client.still_works();
+        }
+    });
+}

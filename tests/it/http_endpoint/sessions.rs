@@ -84,7 +84,7 @@ fn what_is_refused_opens_nothing() {
 
 #[test]
 fn a_session_is_its_principals_own() {
-    // P-220 P-221
+    // P-220 P-221 P-474
     let mut all = config();
     all.tokens = ["ann", "bob"].map(|name| Token::new(Principal::named(name), name)).into();
     let mut web = Web::new(all);

@@ -302,7 +302,7 @@ fn a_tool_that_is_defined_otherwise_loses_its_grant() {
 
 #[test]
 fn a_modern_server_is_asked_to_tell_of_changes_before_it_is_listed() {
-    // H-207
+    // H-207 P-129
     let mut world = World::new(&["a", "b", "c"], set(RefreshMode::Live));
     let modern = Revision::V2026_07_28;
     world.ready_as("a", modern, LIST_CHANGED);

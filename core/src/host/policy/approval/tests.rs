@@ -52,7 +52,7 @@ fn register(approvals: &mut Approvals, call: &str, arguments: &str, now: u64) ->
 
 #[test]
 fn a_person_is_asked_with_all_that_is_needed_to_decide() {
-    // H-039, H-059
+    // H-039, H-059, P-250
     let mut approvals = approvals(4, 1000);
     let arguments = r#"{"to": "x\u202e", "n": 1.0, "secret": "s3cr3t"}"#;
     let handle = approvals.register(question("call-7", arguments), &Mask::new(["s3cr3t"]), at(5)).unwrap();
@@ -98,7 +98,7 @@ fn an_answer_counts_from_the_registration_on_and_releases_once() {
 
 #[test]
 fn every_end_but_an_allowing_answer_denies() {
-    // H-062
+    // H-062 P-254
     let table = [
         (Some(Answer::Deny), NotReleased::Declined),
         (Some(Answer::Failed), NotReleased::ApproverFailed),

@@ -144,7 +144,7 @@ fn decided(policy: &Policy, call: &CallContext<'_>) -> (Verdict, Reason) {
 
 #[test]
 fn every_tool_of_every_server_is_asked_about_by_default() {
-    // H-040, H-048, H-050
+    // H-040, H-048, H-050, P-237
     for (server, name) in [("s", "read_file"), ("unknown", "list"), ("s", "mcp_list")] {
         let tool = Provenance::new(server, name);
         let mut call = CallContext::new(&tool);
