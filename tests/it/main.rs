@@ -12,6 +12,7 @@ mod era_remembered;
 mod exchanges;
 mod explore;
 mod framing;
+mod fuzz_targets;
 mod golden;
 mod guide;
 mod handshake;

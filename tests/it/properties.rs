@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sanswire_tests::properties::{
-    check_envelope, check_frame_line, check_frame_sse, check_host, check_http_h1, check_served,
+    check_envelope, check_frame_line, check_frame_sse, check_host, check_http_h1, check_server_bytes,
 };
 use std::fs;
 use std::path::Path;
@@ -156,7 +156,7 @@ proptest! {
 
 /// The seeds of the fuzz target: whole conversations, cut into lines and acts.
 fn conversations() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/served");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/server_bytes");
     let mut files: Vec<_> =
         fs::read_dir(folder).expect("the seeds").map(|file| file.expect("one").path()).collect();
     files.sort();
@@ -187,14 +187,14 @@ proptest! {
         ),
     ) {
         // H-227
-        check_served(&[vec![setting], steps.concat()].concat());
+        check_server_bytes(&[vec![setting], steps.concat()].concat());
     }
 }
 
 #[test]
 fn the_seeds_of_served_conversations_keep_the_rules() {
     // H-227
-    each_file("../../fuzz/seeds/served", check_served);
+    each_file("../../fuzz/seeds/server_bytes", check_server_bytes);
 }
 
 /// Runs `check` on every file of a folder of `tests/regressions`, which there has to be.

@@ -96,14 +96,12 @@ pub fn run(rng: &mut Rng, steps: usize) -> Reached {
     world.reached
 }
 
-/// Takes a seed from the first bytes of `data`, and the number of steps from how many there are.
+/// Takes every choice from `data`, and the number of steps from its length.
 ///
 /// # Panics
 /// If a rule is broken.
 pub fn check_http_pool(data: &[u8]) {
-    let (seed, rest) = data.split_at(data.len().min(8));
-    let seed = seed.iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte));
-    run(&mut Rng::new(seed), rest.len());
+    run(&mut Rng::tape(data), (data.len() / 3).min(400));
 }
 
 /// The body of the request that stands at the start of `bytes`, and how long all of it is.

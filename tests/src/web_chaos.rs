@@ -367,10 +367,8 @@ impl World {
 /// # Panics
 /// If a rule is broken.
 pub fn check_http_endpoint(data: &[u8]) {
-    let (seed, rest) = data.split_at(data.len().min(8));
-    let seed = seed.iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte));
-    run(&mut Rng::new(seed), 40);
-    junk(rest);
+    run(&mut Rng::tape(data), (data.len() / 3).min(200));
+    junk(data.get(8..).unwrap_or_default());
 }
 
 /// An endpoint takes these bytes as heads, bodies and more, in whatever order they say, without a runtime's care for

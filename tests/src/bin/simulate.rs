@@ -2,7 +2,7 @@
 //!
 //! `simulate --seeds A..B [--jobs N]` runs them all and tells how many there were a second and what they met. The first
 //! that fails ends it: it is made short and written down. `simulate --seed N` runs one, `simulate --script FILE` what was
-//! written down; both tell what happened.
+//! written down; both tell what happened. `simulate --bytes TARGET FILE` runs what a fuzz target found.
 #![expect(clippy::print_stderr, reason = "its output is for a terminal")]
 
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use sanswire_tests::properties::conversations::{CLIENT_OPS, PAIR, SERVER_OPS};
 use sanswire_tests::simulation::{Coverage, Script, check, minimise, silence};
 
 /// So many seeds are taken at once.
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[String]) -> Result<(), String> {
-    let usage = "usage: simulate --seeds A..B [--jobs N] | --seed N | --script FILE";
+    let usage = "usage: simulate --seeds A..B [--jobs N] | --seed N | --script FILE | --bytes TARGET FILE";
     let value = |name: &str| {
         let at = words.iter().position(|word| word == name)?;
         words.get(at + 1).cloned()
@@ -38,6 +39,18 @@ fn run(words: &[String]) -> Result<(), String> {
     if let Some(path) = value("--script") {
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
         return one(&Script::parse(&text)?);
+    }
+    if let [what, target, path] = words
+        && what == "--bytes"
+    {
+        let worlds = match &**target {
+            "pair" => PAIR,
+            "client_ops" => CLIENT_OPS,
+            "server_ops" => SERVER_OPS,
+            _ => return Err(format!("{target} is no target of conversations")),
+        };
+        let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+        return one(&Script::from_bytes(worlds, &bytes));
     }
     if let Some(seed) = value("--seed") {
         return one(&Script::of(number(&seed)?));

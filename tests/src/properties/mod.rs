@@ -1,15 +1,36 @@
 //! What must hold for any bytes: called by a fuzz target, a property test and a regression test each.
 
+pub mod conversations;
 pub mod envelope;
 pub mod frame_line;
 pub mod frame_sse;
 pub mod host;
 pub mod http_h1;
-pub mod served;
+pub mod server_bytes;
 
+pub use conversations::{check_client_ops, check_pair, check_server_ops};
 pub use envelope::check_envelope;
 pub use frame_line::check_frame_line;
 pub use frame_sse::check_frame_sse;
 pub use host::check_host;
 pub use http_h1::check_http_h1;
-pub use served::check_served;
+pub use server_bytes::check_server_bytes;
+
+/// A body that holds for any bytes.
+pub type Check = fn(&[u8]);
+
+/// All of them, by the name of the fuzz target that runs each.
+pub const TARGETS: &[(&str, Check)] = &[
+    ("client_ops", check_client_ops),
+    ("envelope", check_envelope),
+    ("frame_line", check_frame_line),
+    ("frame_sse", check_frame_sse),
+    ("host", check_host),
+    ("http_endpoint", crate::web_chaos::check_http_endpoint),
+    ("http_h1", check_http_h1),
+    ("http_pool", crate::pool_chaos::check_http_pool),
+    ("http_site", crate::site_chaos::check_http_site),
+    ("pair", check_pair),
+    ("server_bytes", check_server_bytes),
+    ("server_ops", check_server_ops),
+];

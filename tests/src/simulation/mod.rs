@@ -71,14 +71,18 @@ pub fn silence() {
 /// # Errors
 /// What broke.
 pub fn check(script: &Script, seen: &mut Coverage) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| run_all(script, seen))).map_err(|failure| {
+    catch_unwind(AssertUnwindSafe(|| keeps_the_rules(script, seen))).map_err(|failure| {
         let text = failure.downcast_ref::<String>().cloned();
         let text = text.or_else(|| failure.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         PLACE.with_borrow(|place| text.unwrap_or_default() + place)
     })
 }
 
-fn run_all(script: &Script, seen: &mut Coverage) {
+/// As [`check`], for whoever wants to see the panic itself.
+///
+/// # Panics
+/// If a rule is broken.
+pub fn keeps_the_rules(script: &Script, seen: &mut Coverage) {
     match script.world {
         World::Http => compare(script, seen, http_world::run, HttpTrace::differs, |trace| trace.was_full),
         World::Host => compare(script, seen, host_world::run, HostTrace::differs, |trace| trace.was_full),

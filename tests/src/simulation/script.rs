@@ -26,6 +26,16 @@ impl World {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Pair, Self::BadServer, Self::BadClient, Self::Http, Self::Host];
 
+    /// Who acts in it.
+    const fn who(self) -> &'static [Who] {
+        match self {
+            Self::Pair | Self::Http => &[Who::Client, Who::Server, Who::Link, Who::Wait],
+            Self::BadServer => &[Who::Client, Who::Peer, Who::Answer, Who::Opening, Who::Link, Who::Wait],
+            Self::BadClient => &[Who::Caller, Who::Server, Who::Link, Who::Wait],
+            Self::Host => &[Who::Host, Who::Peer, Who::Answer, Who::Opening, Who::Link, Who::Wait],
+        }
+    }
+
     /// Its name in a script.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -61,6 +71,10 @@ pub enum Who {
     /// The clock.
     Wait,
 }
+
+/// Bytes of a step, and how many steps bytes have at most: a run of more is no better.
+const STEP: usize = 6;
+const MAX_STEPS: usize = 60;
 
 /// Waits, by name, in microseconds at the most.
 pub(super) const WAITS: [(&str, u64); 4] =
@@ -191,6 +205,44 @@ impl Script {
             script.steps.push(Step { who, act, n: rng.number() as u32 });
         }
         script
+    }
+
+    /// The script that stands in these bytes: every sequence of bytes is one. The first chooses among `worlds`, the
+    /// next eight are the setup, and each six behind them a step. A byte that changes changes one thing.
+    ///
+    /// # Panics
+    /// If there are no worlds.
+    #[must_use]
+    pub fn from_bytes(worlds: &[World], bytes: &[u8]) -> Self {
+        let mut rng = Rng::tape(bytes);
+        let world = *rng.pick(worlds);
+        let setup = rng.number();
+        let steps = bytes.get(9..).unwrap_or_default().chunks_exact(STEP).take(MAX_STEPS);
+        let steps = steps.map(|step| {
+            let mut rng = Rng::tape(step);
+            let who = *rng.pick(world.who());
+            Step { who, act: rng.below(who.count()), n: rng.below(1 << 32) as u32 }
+        });
+        Self { world, setup, steps: steps.collect() }
+    }
+
+    /// Bytes that [`from_bytes`](Self::from_bytes) reads as this script.
+    ///
+    /// # Panics
+    /// If its world is none of `worlds`, or somebody acts who is not in it.
+    #[must_use]
+    pub fn bytes(&self, worlds: &[World]) -> Vec<u8> {
+        fn place<T: PartialEq + std::fmt::Debug>(of: &T, among: &[T]) -> u8 {
+            let place = among.iter().position(|one| one == of);
+            u8::try_from(place.unwrap_or_else(|| panic!("no {of:?} here"))).expect("few")
+        }
+        let mut out = vec![place(&self.world, worlds)];
+        out.extend(self.setup.to_be_bytes());
+        for Step { who, act, n } in &self.steps {
+            out.extend([place(who, self.world.who()), u8::try_from(*act).expect("few")]);
+            out.extend(n.to_be_bytes());
+        }
+        out
     }
 
     /// The script as text, a line a step.

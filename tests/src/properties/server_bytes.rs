@@ -53,7 +53,7 @@ struct Served {
 /// # Panics
 /// If a rule is broken: a request that has more than one end, or none; an answer that is no message; bytes beyond the
 /// bound; an end that does not come.
-pub fn check_served(data: &[u8]) {
+pub fn check_server_bytes(data: &[u8]) {
     let [setting, history @ ..] = data else { return };
     let mut served = Served::new(*setting);
     let mut waiting: Vec<u8> = Vec::new();

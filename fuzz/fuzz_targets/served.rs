@@ -1,6 +1,0 @@
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use sanswire_tests::properties::check_served;
-
-fuzz_target!(|data: &[u8]| check_served(data));
