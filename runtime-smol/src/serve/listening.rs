@@ -72,6 +72,9 @@ pub(super) enum Next {
     Nobody,
     /// Not known: to be asked again soon.
     Again,
+    /// Somebody, and the system is out of what a connection takes. As after [`Nobody`](Self::Nobody), unless there is
+    /// [more of it](Door::has_more).
+    Short,
 }
 
 impl Door {
@@ -90,6 +93,11 @@ impl Door {
 
     pub(super) fn close(&mut self) {
         self.listener = None;
+    }
+
+    /// Something was given back to the system: whoever it was short for may be asked in.
+    pub(super) fn has_more(&mut self) {
+        self.pause = None;
     }
 
     /// Why it accepts nobody any more, if it failed.
@@ -122,9 +130,11 @@ impl Door {
                 Fault::Call => Next::Gone,
                 Fault::Short => {
                     let mut pause = Timer::after(PAUSE);
-                    let over = Pin::new(&mut pause).poll(cx).is_ready();
+                    if Pin::new(&mut pause).poll(cx).is_ready() {
+                        return Next::Again;
+                    }
                     self.pause = Some(pause);
-                    if over { Next::Again } else { Next::Nobody }
+                    Next::Short
                 }
                 Fault::Listener => self.fail(error),
             },
@@ -183,7 +193,7 @@ impl Listening {
                     }
                 }
                 Next::Wire(_) | Next::Gone => {}
-                Next::Nobody => return false,
+                Next::Nobody | Next::Short => return false,
                 Next::Again => return true,
             }
         }

@@ -110,7 +110,7 @@ impl Listening {
 }
 
 /// A process that goes with the test, by unwinding too.
-struct Killed(std::process::Child);
+pub(crate) struct Killed(pub(crate) std::process::Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {

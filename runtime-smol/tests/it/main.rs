@@ -26,6 +26,7 @@ mod host_steps;
 mod hosted;
 mod http;
 mod http_besieged;
+mod http_descriptors;
 mod http_dial;
 mod http_peer;
 // The scripted server is the same for clients of all runtimes.
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
             listening::serve_with_few_descriptors(&arguments.next().unwrap());
             ExitCode::SUCCESS
         }
+        Some("--few-descriptors-http") => {
+            http_descriptors::serve(&arguments.next().unwrap());
+            ExitCode::SUCCESS
+        }
         Some("--parent") => {
             processes::hang();
             ExitCode::SUCCESS
@@ -91,6 +96,7 @@ fn main() -> ExitCode {
                 http::trials(),
                 http_besieged::trials(),
                 http_besieged::more_trials(),
+                http_descriptors::trials(),
                 http_dial::trials(),
                 http_steps::trials(),
                 #[cfg(feature = "tls")]

@@ -21,7 +21,7 @@ pub(crate) const NOBODY: std::net::SocketAddr =
 pub(crate) const PLAIN: bool = cfg!(any(not(unix), sanswire_plain));
 
 /// What the fallback cannot do, and why.
-const NEEDS_UNIX: [(&str, &str); 15] = [
+const NEEDS_UNIX: [(&str, &str); 17] = [
     ("stray_prints_stay_off_the_wire", "needs descriptors"),
     ("handlers_find_nothing_to_read", "needs descriptors"),
     ("a_client_that_vanishes_cancels_its_calls", "needs a poll that tells of pipes nobody reads"),
@@ -38,6 +38,8 @@ const NEEDS_UNIX: [(&str, &str); 15] = [
         "requests_of_many_bytes_do_not_pile_up",
         "needs a poll that tells of connections in the order they wrote",
     ),
+    ("without_descriptors_a_connection_that_rests_makes_room", "needs descriptors"),
+    ("without_descriptors_those_who_wait_are_served_later", "needs descriptors"),
     ("over_a_unix_socket", "needs Unix sockets"),
     ("a_unix_server_that_accepts_nobody_is_given_up", "needs Unix sockets"),
 ];

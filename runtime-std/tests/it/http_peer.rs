@@ -40,10 +40,7 @@ impl Site {
     }
 
     pub(crate) fn connect(&self) -> Wire {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(LONG)).unwrap();
-        Wire { stream, unread: Vec::new() }
+        Wire::to(self.address)
     }
 
     /// A client that has opened its session.
@@ -163,6 +160,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        Self { stream, unread: Vec::new() }
+    }
+
     pub(crate) fn send(&mut self, text: &str) {
         self.stream.write_all(text.as_bytes()).unwrap();
     }

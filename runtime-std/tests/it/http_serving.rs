@@ -40,7 +40,7 @@ fn param<'a>(message: &'a RawJson, name: &str) -> Option<JsonRef<'a>> {
     message.view().get("params")?.get(name)
 }
 
-fn method(message: &RawJson) -> String {
+pub(crate) fn method(message: &RawJson) -> String {
     let method = message.view().get("method").and_then(JsonRef::str);
     method.map(|method| method.decode().into_owned()).unwrap_or_default()
 }

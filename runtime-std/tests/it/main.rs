@@ -28,6 +28,7 @@ mod hostile;
 mod http_besieged;
 mod http_both;
 mod http_client;
+mod http_descriptors;
 mod http_dial;
 mod http_hosts;
 mod http_peer;
@@ -62,6 +63,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("--served") => served::serve(&arguments.collect::<Vec<_>>()),
+        Some("--few-descriptors") => {
+            http_descriptors::serve(&arguments.next().unwrap());
+            ExitCode::SUCCESS
+        }
         Some("--http-client") => {
             http_dial::run(&arguments.collect::<Vec<_>>());
             ExitCode::SUCCESS
@@ -92,6 +97,7 @@ fn main() -> ExitCode {
                 hostile::trials(),
                 http_besieged::trials(),
                 http_seen::trials(),
+                http_descriptors::trials(),
                 http_dial::trials(),
                 http_serving::trials(),
                 http_stops::trials(),

@@ -132,15 +132,32 @@ impl Hosting {
         if self.server.serving.is_stopping() {
             self.door.close();
         }
+        let mut gave_way = false;
         for _ in 0..MAX_ACCEPTS {
             match self.door.next(&self.bells, cx) {
-                Next::Wire(wire) => self.welcome(wire),
+                Next::Wire(wire) => {
+                    gave_way = false;
+                    self.welcome(wire);
+                }
                 Next::Gone => {}
-                Next::Nobody => return false,
+                // One for one: what the system is short of others may take as well, and then no number of them helps.
+                Next::Short if !gave_way && self.one_gives_way() => {
+                    gave_way = true;
+                    self.door.has_more();
+                }
+                Next::Nobody | Next::Short => return false,
                 Next::Again => return true,
             }
         }
         true
+    }
+
+    /// As [`make_room`](Self::make_room), where it is the system that has none.
+    fn one_gives_way(&mut self) -> bool {
+        let hub = Arc::clone(&self.hub);
+        let now = hub.clock.now();
+        let mut guard = hub.site();
+        guard.as_mut().is_some_and(|site| self.make_room(site, now))
     }
 
     fn welcome(&mut self, wire: Wire) {

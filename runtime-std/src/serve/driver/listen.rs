@@ -63,10 +63,12 @@ impl Driver {
 
     /// Takes those who wait.
     pub(super) fn accept(&self, state: &mut State, now: Instant) {
+        let mut gave_way = false;
         for _ in 0..AT_ONCE {
             let Some(listening) = &mut state.listening else { return };
             match listening.listener.accept() {
                 Accept::Conn(conn) => {
+                    gave_way = false;
                     let room = state.traffic.len() < listening.max_connections;
                     if room || state.traffic.make_room(&self.hub, now) {
                         state.traffic.welcome(&self.hub, conn, now);
@@ -75,6 +77,8 @@ impl Driver {
                     }
                 }
                 Accept::Nothing => return,
+                // One for one: what the system is short of others may take as well, and then no number of them helps.
+                Accept::Later if !gave_way && state.traffic.make_room(&self.hub, now) => gave_way = true,
                 Accept::Later => {
                     listening.pauses_until = Some(now.saturating_add(ACCEPT_PAUSE));
                     drop(self.hub.set_listening(KEY, &listening.listener, Want::NOTHING));

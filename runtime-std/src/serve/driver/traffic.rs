@@ -23,7 +23,7 @@ pub(in crate::serve) trait Traffic: Send {
     /// A new connection, which is looked after from now on or closed.
     fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant);
 
-    /// There are as many connections as there may be, and somebody comes. Whether one was closed that is no loss.
+    /// There are as many connections as there may be, or as the system has descriptors for, and somebody comes. Whether one was closed that is no loss.
     fn make_room(&mut self, hub: &Hub, now: Instant) -> bool {
         let _ = (hub, now);
         false

@@ -27,8 +27,9 @@ pub struct HttpOptions {
     /// whoever takes its answer the slowest is cut off once it is too much.
     pub connection: h1::Limits,
     /// How long a connection may rest where there are as many as there may be
-    /// (`Server::set_max_connections`): of those that rest for longer, without a request or
-    /// a stream, the one that does for the longest is closed for a newcomer. Where none does, the newcomer is sent away.
+    /// (`Server::set_max_connections`), or as the system has descriptors for: of those that rest for longer, without a
+    /// request or a stream, the one that does for the longest is closed for a newcomer. Where none does, the newcomer is
+    /// sent away, or waits for a descriptor.
     pub yields_after: Duration,
     /// Legacy sessions that may be open at once. Past that whoever has the most of them makes room.
     pub max_sessions: usize,
