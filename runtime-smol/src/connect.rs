@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use async_io::{Async, Timer};
 use futures_lite::future::or;
-use sanswire::client::{Config, LineConnection, Peer, Start, era};
+use sanswire::client::{Config, Peer, Start, era};
 use sanswire::error::CloseReason;
 use sanswire_system::clock::Clock;
 use sanswire_system::os::random;
+use sanswire_system::recording::RecordedLine;
 use sanswire_system::stderr::escaped;
 use sanswire_system::tap::TapQueue;
 use sanswire_system::{Command, ConnectError, HttpTarget};
@@ -108,6 +109,9 @@ async fn open(way: &Way, options: &ConnectOptions, start: Start) -> Result<Clien
             adopt(Wire::Unix(stream), config, options, clock)?
         }
         Way::Http(target) => {
+            if let Some(recorder) = &options.recorder {
+                recorder.passed_over("over HTTP");
+            }
             let net = Net::new(config, target, Dialer::new(target)?, seed()?, clock.now())?;
             own_link(Link::Http(Box::new(net)), options, clock)?
         }
@@ -209,7 +213,7 @@ async fn within<T>(patience: Duration, work: impl Future<Output = io::Result<T>>
 
 /// A connection that is one stream.
 fn adopt(wire: Wire, config: Config, options: &ConnectOptions, clock: Clock) -> Result<Owned, ConnectError> {
-    let machine = LineConnection::new(config, seed()?, clock.now())?;
+    let machine = RecordedLine::new(config, seed()?, clock.now(), options.recorder.as_ref())?;
     own_link(Link::Line(Line::new(machine, wire)), options, clock)
 }
 

@@ -3,10 +3,11 @@
 use std::io;
 
 use async_io::Async;
-use sanswire::client::{Config, LineConnection};
+use sanswire::client::Config;
 use sanswire_system::clock::Clock;
 use sanswire_system::launch::{self, explain, log_lines};
 use sanswire_system::os::{Child, ChildEnds};
+use sanswire_system::recording::RecordedLine;
 use sanswire_system::stderr::escaped;
 use sanswire_system::{Command, ConnectError};
 
@@ -41,7 +42,7 @@ pub(crate) async fn spawn(
     options: &ConnectOptions,
     clock: Clock,
 ) -> Result<Owned, ConnectError> {
-    let machine = LineConnection::new(config, seed()?, clock.now())?;
+    let machine = RecordedLine::new(config, seed()?, clock.now(), options.recorder.as_ref())?;
     let log = log_lines(command, options.server_name.as_deref(), &options.stderr, clock.now());
     let tap = start_tap(options)?;
     let watch = watch(options)?;

@@ -99,10 +99,12 @@ pub use sanswire;
 pub use sanswire::client::Notification;
 pub use sanswire::mcp::types::elicited::Elicited;
 pub use sanswire_system::Responder as BlockingResponder;
+pub use sanswire_system::recording;
 pub use sanswire_system::{
     CertificateFault, Command, ConnectError, DialFault, DialStep, Direction, Ended, Exit, HttpTarget,
     InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, RecordStats,
-    Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, WallClock, Wrap, Wrapped,
+    Recorder, Secrets, Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, WallClock,
+    Wrap, Wrapped,
 };
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use sanswire::Instant;
-use sanswire::client::LineConnection;
+use sanswire_system::recording::RecordedLine;
 
 use crate::ends::{Ends, Step};
 use crate::signals::Bells;
@@ -12,12 +12,12 @@ use crate::wire::Wire;
 
 /// A client's machine and the stream that it speaks over.
 pub(crate) struct Line {
-    pub(crate) machine: LineConnection,
+    pub(crate) machine: RecordedLine,
     ends: Ends,
 }
 
 impl Line {
-    pub(crate) const fn new(machine: LineConnection, wire: Wire) -> Self {
+    pub(crate) const fn new(machine: RecordedLine, wire: Wire) -> Self {
         Self { machine, ends: Ends::new(wire) }
     }
 

@@ -7,10 +7,11 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use sanswire::client::{Config, LineConnection, Peer, Start, era};
+use sanswire::client::{Config, Peer, Start, era};
 use sanswire::error::CloseReason;
 use sanswire_system::clock::Clock;
 use sanswire_system::os::random_by_std;
+use sanswire_system::recording::RecordedLine;
 use sanswire_system::stderr::escaped;
 use sanswire_system::tap::TapQueue;
 use sanswire_system::{Command, ConnectError, HttpTarget};
@@ -95,6 +96,9 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
             adopt_line(ends, config, options, clock)?
         }
         Way::Http(target) => {
+            if let Some(recorder) = &options.recorder {
+                recorder.passed_over("over HTTP");
+            }
             let dialer = Dialer::new(target)?;
             let net = Net::new(config, target, dialer, seed(), clock.now())?;
             adopt(Link::Http(Box::new(net)), None, options, clock)?
@@ -169,7 +173,7 @@ fn adopt_line(
     options: &ConnectOptions,
     clock: Clock,
 ) -> Result<Opened, ConnectError> {
-    let line = LineConnection::new(config, seed(), clock.now())?;
+    let line = RecordedLine::new(config, seed(), clock.now(), options.recorder.as_ref())?;
     adopt(Link::Line(line), Some((Input::SOCKET, input, output)), options, clock)
 }
 

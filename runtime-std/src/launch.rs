@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::{Arc, mpsc};
 
-use sanswire::client::{Config, LineConnection};
+use sanswire::client::Config;
 use sanswire_system::clock::Clock;
 use sanswire_system::launch::{explain, log_lines, prepare, start};
+use sanswire_system::recording::RecordedLine;
 use sanswire_system::stderr::escaped;
 use sanswire_system::wrap::Start;
 use sanswire_system::{Command, ConnectError};
@@ -23,7 +24,7 @@ pub(crate) fn spawn(
     options: &ConnectOptions,
     clock: Clock,
 ) -> Result<Opened, ConnectError> {
-    let machine = LineConnection::new(config, seed(), clock.now())?;
+    let machine = RecordedLine::new(config, seed(), clock.now(), options.recorder.as_ref())?;
     let Start { command: wrapped, system, unwrapped, release } =
         prepare(command, options.wrap.as_deref(), options.allow_unwrapped)?;
     let log = log_lines(command, options.server_name.as_deref(), &options.stderr, clock.now());

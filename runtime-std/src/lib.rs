@@ -80,9 +80,11 @@ pub use shutdown::close_all;
 
 // What a configuration is made of is the same for every runtime.
 #[doc(inline)]
+pub use sanswire_system::recording;
+#[doc(inline)]
 pub use sanswire_system::{
     CertificateFault, Command, ConnectError, DialFault, DialStep, Direction, Ended, Exit, HttpTarget,
     InheritEnv, PemFault, Proxied, Proxy, ProxyAddress, ProxyAddressFault, ProxyFault, Reached, RecordStats,
-    Responder, Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault, WallClock, Wrap,
-    Wrapped,
+    Recorder, Responder, Secrets, Secured, StderrLog, StderrLogStats, StderrMode, StopLadder, Tap, TlsFault,
+    WallClock, Wrap, Wrapped,
 };

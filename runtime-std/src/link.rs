@@ -1,8 +1,7 @@
 //! What a client's calls go to: the machine over one stream of lines, or the one over HTTP with its connections.
 
 use sanswire::client::{
-    Event, InputAnswers, InputRequired, LineConnection, PeerRequestHandle, RequestHandle, RequestOptions,
-    Session,
+    Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session,
 };
 use sanswire::error::ApiError;
 use sanswire::http::client::Kind;
@@ -10,6 +9,7 @@ use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::{Instant, Machine as _};
+use sanswire_system::recording::RecordedLine;
 
 use crate::http::Net;
 use crate::shared::Shared;
@@ -17,7 +17,7 @@ use crate::shared::Shared;
 /// One of the two.
 #[expect(clippy::large_enum_variant, reason = "it never moves: there is one a client, within what is shared")]
 pub(crate) enum Link {
-    Line(LineConnection),
+    Line(RecordedLine),
     Http(Box<Net>),
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sanswire::client::Config;
-use sanswire_system::{Responder, StderrMode, StopLadder, Tap, Wrap};
+use sanswire_system::{Recorder, Responder, StderrMode, StopLadder, Tap, Wrap};
 
 use crate::closer::Closer;
 
@@ -24,6 +24,9 @@ pub struct ConnectOptions {
     pub responder: Option<Arc<dyn Responder>>,
     /// Sees every message.
     pub tap: Option<Arc<dyn Tap>>,
+    /// Writes down what the machine is given and what it does ([`recording`](crate::recording)), over pipes and sockets. Over
+    /// HTTP nothing is recorded.
+    pub recorder: Option<Recorder>,
     /// Start a server once more where that may help
     /// ([`next_start`](sanswire::client::era::next_start)): it died on the first message, or what was remembered
     /// of it proved wrong. On by default.
@@ -48,6 +51,7 @@ impl ConnectOptions {
             stop: StopLadder::default(),
             responder: None,
             tap: None,
+            recorder: None,
             restart: true,
             closer: None,
             wrap: None,
@@ -65,6 +69,7 @@ impl fmt::Debug for ConnectOptions {
             .field("stop", &self.stop)
             .field("responder", &self.responder.is_some())
             .field("tap", &self.tap.is_some())
+            .field("recorder", &self.recorder.is_some())
             .field("restart", &self.restart)
             .field("closer", &self.closer)
             .field("wrap", &self.wrap.is_some())

@@ -13,6 +13,7 @@ mod command;
 mod error;
 mod exit;
 mod options;
+mod secrets;
 mod stderr_lines;
 mod stderr_log;
 
@@ -22,6 +23,7 @@ pub mod host;
 pub mod http;
 pub mod launch;
 pub mod os;
+pub mod recording;
 pub mod records;
 pub mod serve;
 pub mod stderr;
@@ -37,7 +39,9 @@ pub use http::{
     ProxyAddressFault, ProxyFault, Reached, Secured, TlsFault,
 };
 pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
+pub use recording::Recorder;
 pub use records::RecordStats;
+pub use secrets::Secrets;
 pub use serve::{HttpOptions, Refusals, ServerOptions, bind_loopback};
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

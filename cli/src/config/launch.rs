@@ -9,6 +9,7 @@ use super::expand::{Expanded, Lookup, Rules, expand};
 use super::kind::Kind;
 use super::secrets;
 use crate::failure::Failure;
+use crate::mask::Mask;
 use crate::options::Inherit;
 
 /// The most that is read of a file that a configuration puts in.
@@ -224,10 +225,7 @@ fn resolve_program(program: String, cwd: Option<&Path>) -> OsString {
 
 /// Names that say that their value is secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["TOKEN", "KEY", "SECRET", "PASS", "PWD", "AUTH", "CREDENTIAL", "COOKIE", "BEARER", "DSN"]
-        .iter()
-        .any(|part| name.contains(part))
+    Mask::is_name(name)
 }
 
 /// The values among these variables that are to be kept out of sight.

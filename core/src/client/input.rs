@@ -152,6 +152,11 @@ impl InputAnswers {
         self.0.insert(key.into(), answer);
     }
 
+    /// The answers that are set, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &InputAnswer)> {
+        self.0.iter().map(|(key, answer)| (key.as_str(), answer))
+    }
+
     /// Asks `answer` for every request of `call` in turn.
     pub fn collect(call: &InputRequired, mut answer: impl FnMut(&InputRequest) -> InputAnswer) -> Self {
         Self(call.requests.iter().map(|asked| (asked.key.clone(), answer(&asked.request))).collect())

@@ -41,6 +41,7 @@ mod listening;
 mod parting;
 mod places;
 mod processes;
+mod recording;
 mod serve_http;
 mod serve_http_steps;
 mod server;
@@ -106,6 +107,7 @@ fn main() -> ExitCode {
                 parting::trials(),
                 places::trials(),
                 processes::trials(),
+                recording::trials(),
                 server_steps::trials(),
                 serve_http::trials(),
                 serve_http_steps::trials(),

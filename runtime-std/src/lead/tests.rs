@@ -5,9 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sanswire::client::{Config, LineConnection, Outcome, RequestOptions, Start, Verdict};
+use sanswire::client::{Config, Outcome, RequestOptions, Start, Verdict};
 use sanswire::mcp::Method;
 use sanswire_system::clock::Clock;
+use sanswire_system::recording::RecordedLine;
 
 use super::{Lead, Leading, Waited};
 use crate::link::Link;
@@ -48,7 +49,7 @@ fn opened(delay: Duration) -> Arc<Shared> {
     let mut config = Config::new("test", "0");
     config.start = Start::Remembered(Verdict::Legacy);
     let shared = Shared::new(Parts {
-        machine: Link::Line(LineConnection::new(config, [0; 32], clock.now()).unwrap()),
+        machine: Link::Line(RecordedLine::new(config, [0; 32], clock.now(), None).unwrap()),
         ends: Some((Input::SOCKET, input, output)),
         stderr: None,
         log: None,

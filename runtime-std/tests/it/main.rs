@@ -43,6 +43,7 @@ mod listening;
 mod parent;
 mod peer;
 mod processes;
+mod recording;
 mod served;
 mod serving;
 mod sharing;
@@ -109,6 +110,7 @@ fn main() -> ExitCode {
                 input::trials(),
                 listening::trials(),
                 processes::trials(),
+                recording::trials(),
                 serving::trials(),
                 sharing::trials(),
                 soak::trials(),
