@@ -5,8 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sanswire::mcp::Method;
 use sanswire_tests::properties::conversations::{CLIENT_OPS, PAIR, SERVER_OPS};
-use sanswire_tests::properties::{TARGETS, check_client_ops, check_pair, check_server_ops};
+use sanswire_tests::properties::{
+    TARGETS, check_client_bytes, check_client_ops, check_http_exchange, check_legality, check_pair,
+    check_schema_round_trip, check_server_ops,
+};
 use sanswire_tests::simulation::{Script, World};
 use sanswire_tests::site_chaos::check_http_site;
 
@@ -67,6 +71,78 @@ fn a_conversation_is_the_same_as_bytes() {
     }
 }
 
+/// Inputs of a target that are made of the lines, heads and acts of its seeds, put together anew.
+fn mixed(target: &str) -> impl Strategy<Value = Vec<u8>> + use<> {
+    let seeds: Vec<_> = files(&top().join("fuzz/seeds").join(target))
+        .into_iter()
+        .map(|file| fs::read(file).expect("a seed"))
+        .collect();
+    let pieces: Vec<Vec<u8>> = seeds
+        .iter()
+        .flat_map(|seed| {
+            seed[1..].split_inclusive(|byte| *byte == b'\n' || *byte >= 0xf8).map(<[u8]>::to_vec)
+        })
+        .collect();
+    let piece = prop_oneof![
+        6 => prop::sample::select(pieces),
+        3 => (0xf8_u8..=0xff).prop_map(|act| vec![act]),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    (any::<u8>(), prop::collection::vec(piece, 0..40))
+        .prop_map(|(setting, pieces)| [vec![setting], pieces.concat()].concat())
+}
+
+/// A seed of a target, with a few bytes that are others.
+fn damaged(target: &str) -> impl Strategy<Value = Vec<u8>> + use<> {
+    let seeds: Vec<_> = files(&top().join("fuzz/seeds").join(target))
+        .into_iter()
+        .map(|file| fs::read(file).expect("a seed"))
+        .collect();
+    let byte = prop_oneof![any::<u8>(), prop::sample::select(&b"\"{}[]:,0 \\unltefas"[..])];
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), byte), 0..4);
+    (prop::sample::select(seeds), 0_u8..5, changes).prop_map(|(mut seed, first, changes)| {
+        seed[0] = first;
+        for (at, byte) in changes {
+            let at = at.index(seed.len());
+            seed[at] = byte;
+        }
+        seed
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_client_keeps_its_rules_whatever_it_is_sent_and_its_application_does(data in mixed("client_bytes")) {
+        check_client_bytes(&data);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_it_was_meant_in_every_revision(data in damaged("schema_round_trip")) {
+        check_schema_round_trip(&data);
+    }
+
+    #[test]
+    fn who_may_send_what_is_what_the_schemas_say(revision in 0_u8..5, known in any::<u8>(), name in "[a-z/_]{0,20}") {
+        check_legality(&[&[revision, known], name.as_bytes()].concat());
+    }
+
+    #[test]
+    fn heads_and_bodies_agree_or_are_refused(data in prop_oneof![mixed("http_exchange"), damaged("http_exchange")]) {
+        check_http_exchange(&data);
+    }
+}
+
+#[test]
+fn who_may_send_what_is_what_the_schemas_say_of_each_known_method() {
+    for revision in 0..5 {
+        for known in 0..u8::try_from(Method::KNOWN.len()).expect("few") {
+            check_legality(&[revision, known]);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -83,30 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn a_site_keeps_its_rules_whatever_its_connections_bring(
-        pieces in prop::collection::vec(
-            prop_oneof![
-                6 => prop::sample::select(pieces_of_requests()),
-                3 => (0xf8_u8..=0xff).prop_map(|act| vec![act]),
-                1 => prop::collection::vec(any::<u8>(), 0..20),
-            ],
-            0..40,
-        ),
-    ) {
-        check_http_site(&[vec![1], pieces.concat()].concat());
+    fn a_site_keeps_its_rules_whatever_its_connections_bring(data in mixed("http_site")) {
+        check_http_site(&[&[1][..], &data].concat());
     }
-}
-
-/// Heads, bodies and what happens meanwhile, of the seeds of a site.
-fn pieces_of_requests() -> Vec<Vec<u8>> {
-    let seeds =
-        files(&top().join("fuzz/seeds/http_site")).into_iter().map(|file| fs::read(file).expect("a seed"));
-    let sent = seeds.filter(|seed| seed[0] % 2 == 1);
-    sent.flat_map(|seed| {
-        seed[1..]
-            .split_inclusive(|byte| *byte == b'\n' || *byte >= 0xf8)
-            .map(<[u8]>::to_vec)
-            .collect::<Vec<_>>()
-    })
-    .collect()
 }
