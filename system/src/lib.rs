@@ -42,6 +42,6 @@ pub use options::{Direction, Responder, StderrMode, StopLadder, Tap};
 pub use recording::Recorder;
 pub use records::RecordStats;
 pub use secrets::Secrets;
-pub use serve::{HttpOptions, Refusals, ServerOptions, bind_loopback};
+pub use serve::{HttpOptions, Refusals, ServeError, ServerOptions, bind_loopback};
 pub use stderr_log::{StderrLog, StderrLogStats};
 pub use wrap::{Wrap, Wrapped};

@@ -32,7 +32,7 @@ enum At {
 
 impl Answering {
     pub(super) fn begin(server: &Arc<Inner>, call: Call) -> Self {
-        let (admitted, at) = match server.governor().begin(call.asked()) {
+        let (admitted, at) = match server.offered.governor.begin(call.asked()) {
             Err(refused) => (None, At::End(Some(refused))),
             Ok(admitted) => (admitted, caught(|| Self::start(server, &call)).unwrap_or(At::End(None))),
         };
@@ -52,7 +52,7 @@ impl Answering {
     /// The end of it, for the waist too. A reply: it was stopped by hand meanwhile.
     fn end(&mut self, call: &Call, reply: Option<&Reply>) -> Option<Reply> {
         let admitted = self.admitted.take();
-        self.server.governor().end(admitted, call.asked(), call.told(), reply)
+        self.server.offered.governor.end(admitted, call.asked(), call.told(), reply)
     }
 
     /// Lets go of the embedder's future.

@@ -10,7 +10,7 @@ use sanswire::server::Config;
 use sanswire::server::kit::{
     self, BuildError, Built, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
 };
-use sanswire_system::serve::{ServerOptions, Terms};
+use sanswire_system::serve::{Offered, ServerOptions, Terms};
 use serde::de::DeserializeOwned;
 
 use crate::serve::call::Call;
@@ -184,7 +184,8 @@ impl Builder {
         match Terms::new(options) {
             Ok(terms) => {
                 let Built { config, catalog, handlers } = assembly.build()?;
-                Ok(Server::with_router(config, catalog, Arc::new(Router::new(handlers)), terms))
+                let offered = Offered::new(config, catalog, terms);
+                Ok(Server::with_router(offered, Arc::new(Router::new(handlers))))
             }
             Err(error) => Err(assembly.refused(&format!("what binds it: {error}"))),
         }

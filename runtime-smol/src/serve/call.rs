@@ -201,6 +201,6 @@ impl Call {
     }
 
     pub(super) fn asks(&self) -> &Asks {
-        self.inner.server.asks()
+        &self.inner.server.offered.asks
     }
 }

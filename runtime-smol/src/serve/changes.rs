@@ -120,7 +120,7 @@ impl Server {
         let router = self.closures().ok_or_else(|| {
             offer.refused("this server answers by an application of its own, so use Server::update")
         })?;
-        let turn = self.inner().turn();
+        let turn = self.inner().offered.turn();
         // Whoever sees it listed can call it.
         let before = router.change(|handlers| handlers.put(&offer));
         let changed = self.update_in(&turn, offer.kind(), |catalog| offer.list(catalog));
@@ -131,9 +131,9 @@ impl Server {
     }
 
     fn remove(&self, kind: ListKind, key: &str) -> bool {
-        let turn = self.inner().turn();
+        let turn = self.inner().offered.turn();
         let mut removed = false;
-        let listed = self.inner().catalog().find(kind, key).is_some();
+        let listed = self.inner().offered.catalog().find(kind, key).is_some();
         let changed =
             listed.then(|| self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key)));
         let before = self.closures().map(|router| router.change(|handlers| handlers.remove(kind, key)));

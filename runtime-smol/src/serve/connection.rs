@@ -68,7 +68,7 @@ impl Connection {
         (places, most): (&Arc<Places>, usize),
     ) -> Result<Self, ConfigError> {
         let clock = Clock::start();
-        let machine = server.connection(clock.now())?;
+        let machine = server.offered.connection(clock.now())?;
         let hub = Arc::new(Hub::new(Desk::new(machine), clock));
         server.serving.enter(&hub);
         Ok(Self {

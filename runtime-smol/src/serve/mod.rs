@@ -32,6 +32,6 @@ pub use sanswire::server::kit::{
     AskError, BuildError, Content, Contents, Definition, IntoContents, IntoMessages, IntoReply, Json,
     Messages, Prompt, Resource, ResourceUri, Schema, Tool, ToolError,
 };
-pub use sanswire_system::{HttpOptions, Refusals, ServerOptions, bind_loopback};
-pub use server::{ServeError, Server};
+pub use sanswire_system::{HttpOptions, Refusals, ServeError, ServerOptions, bind_loopback};
+pub use server::Server;
 pub use serving::Stopper;

@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
 use sanswire_system::os::StdioEnds;
+use sanswire_system::serve::ServeError;
 
 use crate::serve::connection::Connection;
 use crate::serve::http;
 use crate::serve::hub::{Hub, NEWS, Signals};
 use crate::serve::listening::{Listener, Listening};
 use crate::serve::places::Places;
-use crate::serve::server::{Inner, ServeError, Server};
+use crate::serve::server::{Inner, Server};
 use crate::signals::Fire as _;
 use crate::wire::Wire;
 

@@ -155,6 +155,6 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn asks(&self) -> &Asks {
-        self.inner().asks()
+        &self.inner().offered.asks
     }
 }

@@ -110,7 +110,7 @@ impl Server {
         let router = self.closures().ok_or_else(|| {
             offer.refused("this server answers by an application of its own, so use Server::update")
         })?;
-        let turn = self.inner().turn();
+        let turn = self.inner().offered.turn();
         // Whoever sees it listed can call it.
         let before = router.change(|handlers| handlers.put(&offer));
         self.update_in(&turn, offer.kind(), |catalog| offer.list(catalog));
@@ -120,9 +120,9 @@ impl Server {
     }
 
     fn remove(&self, kind: ListKind, key: &str) -> bool {
-        let turn = self.inner().turn();
+        let turn = self.inner().offered.turn();
         let mut removed = false;
-        if self.inner().catalog().find(kind, key).is_some() {
+        if self.inner().offered.catalog().find(kind, key).is_some() {
             self.update_in(&turn, kind, |catalog| removed = catalog.remove(kind, key));
         }
         let before = self.closures().map(|router| router.change(|handlers| handlers.remove(kind, key)));

@@ -1,16 +1,13 @@
 //! A server, apart from its connections.
 
 use std::fmt;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use sanswire::Instant;
 use sanswire::error::ConfigError;
-use sanswire::server::{Catalog, Config, LineConnection, ListKind, ToolFilter};
+use sanswire::server::{Catalog, Config, ListKind};
 use sanswire::waist::{Halt, Spend};
 use sanswire_system::RecordStats;
-use sanswire_system::contain::caught;
-use sanswire_system::serve::{Asks, Governor, ServerOptions, Terms};
+use sanswire_system::serve::{Offered, ServerOptions, Terms, Turn};
 
 use crate::serve::application::Application;
 use crate::serve::builder::Builder;
@@ -24,46 +21,16 @@ pub struct Server {
 }
 
 pub(crate) struct Inner {
-    config: Config,
-    /// Its lock is held to look or to put another one there, never for longer.
-    catalog: Mutex<Arc<Catalog>>,
-    /// One change of what is offered at a time.
-    changes: Mutex<()>,
     application: Box<dyn Application>,
-    governor: Governor,
     /// The application again, if it is made of closures.
     router: Option<Arc<Router>>,
-    asks: Asks,
+    pub(crate) offered: Offered,
     pub(crate) serving: Serving,
 }
 
-/// The right to change what is offered.
-pub(super) type Turn<'a> = MutexGuard<'a, ()>;
-
-/// Why a server could not serve.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// A limit in the configuration is out of bounds.
-    Config(ConfigError),
-    /// The system gave no thread, descriptor or random bytes.
-    System(io::Error),
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => write!(f, "the configuration is not usable: {error}"),
-            Self::System(error) => write!(f, "the system could not provide what serving needs ({error})"),
-        }
-    }
-}
-
-impl std::error::Error for ServeError {}
-
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("server", &self.inner.config.server).finish_non_exhaustive()
+        f.debug_struct("Server").field("server", &self.inner.offered.config().server).finish_non_exhaustive()
     }
 }
 
@@ -77,7 +44,7 @@ impl Server {
     /// A server made of an application of its own.
     #[must_use]
     pub fn new(config: Config, catalog: Catalog, application: impl Application) -> Self {
-        Self::assemble(config, catalog, Box::new(application), None, Terms::default())
+        Self::assemble(Offered::new(config, catalog, Terms::default()), Box::new(application), None)
     }
 
     /// As [`new`](Self::new), bound by `options`.
@@ -90,34 +57,17 @@ impl Server {
         application: impl Application,
         options: ServerOptions,
     ) -> Result<Self, ConfigError> {
-        Ok(Self::assemble(config, catalog, Box::new(application), None, Terms::bound(options)?))
+        let offered = Offered::new(config, catalog, Terms::bound(options)?);
+        Ok(Self::assemble(offered, Box::new(application), None))
     }
 
     /// A server made of closures.
-    pub(super) fn with_router(config: Config, catalog: Catalog, router: Arc<Router>, terms: Terms) -> Self {
-        Self::assemble(config, catalog, Box::new(Arc::clone(&router)), Some(router), terms)
+    pub(super) fn with_router(offered: Offered, router: Arc<Router>) -> Self {
+        Self::assemble(offered, Box::new(Arc::clone(&router)), Some(router))
     }
 
-    fn assemble(
-        config: Config,
-        catalog: Catalog,
-        application: Box<dyn Application>,
-        router: Option<Arc<Router>>,
-        terms: Terms,
-    ) -> Self {
-        let catalog = Mutex::new(Arc::new(catalog));
-        let Terms { governor, asks } = terms;
-        let inner = Inner {
-            config: contained(config),
-            catalog,
-            changes: Mutex::default(),
-            application,
-            governor,
-            router,
-            asks,
-            serving: Serving::default(),
-        };
-        Self { inner: Arc::new(inner) }
+    fn assemble(offered: Offered, application: Box<dyn Application>, router: Option<Arc<Router>>) -> Self {
+        Self { inner: Arc::new(Inner { application, router, offered, serving: Serving::default() }) }
     }
 
     pub(super) fn of(inner: &Arc<Inner>) -> Self {
@@ -131,7 +81,7 @@ impl Server {
     /// Which brake has halted the server's run, if one has: all calls are refused until [`reset_halt`](Self::reset_halt).
     #[must_use]
     pub fn halted(&self) -> Option<Halt> {
-        self.inner.governor.halted()
+        self.inner.offered.governor.halted()
     }
 
     /// Halts the server's run by hand: all further calls are refused until [`reset_halt`](Self::reset_halt), those under
@@ -140,25 +90,25 @@ impl Server {
     /// one that lets calls under way be cancelled. A question to a client goes on until it is answered.
     #[expect(clippy::must_use_candidate, reason = "that it is halted is what matters")]
     pub fn halt(&self) -> Option<Halt> {
-        self.inner.governor().halt()
+        self.inner.offered.governor.halt()
     }
 
     /// Lifts the halt, which it returns, and forgets what the brakes counted.
     #[expect(clippy::must_use_candidate, reason = "that it is lifted is what matters")]
     pub fn reset_halt(&self) -> Option<Halt> {
-        self.inner.governor.reset_halt()
+        self.inner.offered.governor.reset_halt()
     }
 
     /// What calls told that they used up since the last reset; counted only while a brake is on.
     #[must_use]
     pub fn spent(&self) -> Spend {
-        self.inner.governor.spent()
+        self.inner.offered.governor.spent()
     }
 
     /// What became of records that nobody got.
     #[must_use]
     pub fn record_stats(&self) -> RecordStats {
-        self.inner.governor.record_stats()
+        self.inner.offered.governor.record_stats()
     }
 
     /// Changes what is listed, and tells the clients. Copies what is listed, O(all of it).
@@ -166,16 +116,13 @@ impl Server {
     /// Changes wait for each other: one made from within `change` would wait for itself. Should `change` panic, nothing
     /// has changed.
     pub fn update(&self, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
-        let turn = self.inner.turn();
+        let turn = self.inner.offered.turn();
         self.update_in(&turn, kind, change);
     }
 
     /// As [`update`](Self::update), as a part of what is done in one turn.
-    pub(super) fn update_in(&self, _: &Turn<'_>, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
-        // A connection that is accepted meanwhile gets what was listed before: nothing that serves waits for `change`.
-        let mut catalog = self.inner.catalog();
-        change(Arc::make_mut(&mut catalog));
-        *self.inner.listed() = catalog;
+    pub(super) fn update_in(&self, turn: &Turn<'_>, kind: ListKind, change: impl FnOnce(&mut Catalog)) {
+        self.inner.offered.list(turn, change);
         self.inner.serving.drivers().iter().for_each(|driver| driver.list_changed(kind));
     }
 
@@ -190,49 +137,7 @@ impl Inner {
         &*self.application
     }
 
-    pub(crate) const fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(crate) const fn asks(&self) -> &Asks {
-        &self.asks
-    }
-
-    pub(crate) fn governor(&self) -> &Governor {
-        &self.governor
-    }
-
     pub(super) const fn router(&self) -> Option<&Arc<Router>> {
         self.router.as_ref()
     }
-
-    /// What is listed now.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.listed())
-    }
-
-    fn listed(&self) -> MutexGuard<'_, Arc<Catalog>> {
-        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps others from changing what is offered.
-    pub(super) fn turn(&self) -> Turn<'_> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The machine of a new connection.
-    pub(crate) fn connection(&self, now: Instant) -> Result<LineConnection, ConfigError> {
-        let mut machine = LineConnection::new(self.config.clone(), sanswire_system::os::seed(), now)?;
-        machine.set_catalog(self.catalog());
-        Ok(machine)
-    }
-}
-
-/// A filter that panics shows nothing: it is asked under the lock that all connections need.
-fn contained(mut config: Config) -> Config {
-    let contain = |filter: ToolFilter| {
-        ToolFilter::new(move |who, tool| caught(|| filter.shows(who, tool)).unwrap_or(false))
-    };
-    config.tool_filter = config.tool_filter.map(contain);
-    config
 }

@@ -5,11 +5,13 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use sanswire_system::serve::ServeError;
+
 use crate::os::{Conn, Listener};
 #[cfg(all(unix, not(sanswire_plain)))]
 use crate::os::{UnixListener, UnixStream};
 use crate::serve::driver::{Driver, Stop};
-use crate::serve::server::{Inner, ServeError, Server};
+use crate::serve::server::{Inner, Server};
 
 const MAX_THREADS: usize = 64;
 const MAX_CONNECTIONS: usize = 10_000;
@@ -148,7 +150,7 @@ impl Stopper {
 impl Inner {
     pub(super) fn serve(&self, serve: impl FnOnce() -> Result<(), ServeError>) -> Result<(), ServeError> {
         let served = serve();
-        self.governor().flush();
+        self.offered.governor.flush();
         served
     }
 }

@@ -12,8 +12,7 @@ use sanswire::http::Site;
 use sanswire::server::Reply;
 use sanswire::server::kit::ConnectionKey;
 use sanswire_system::clock::Clock;
-use sanswire_system::os::random;
-use sanswire_system::serve::{Cancel, HttpOptions, Refusals, TURNED_AWAY};
+use sanswire_system::serve::{Cancel, HttpOptions, Refusals, ServeError, TURNED_AWAY};
 
 use crate::alarm::Alarm;
 use crate::serve::answer::Answering;
@@ -23,7 +22,7 @@ use crate::serve::http::hub::Hub;
 use crate::serve::hub::{NEWS, Signals, tell};
 use crate::serve::listening::{Door, Listener, Next};
 use crate::serve::question::Answer;
-use crate::serve::server::{Inner, ServeError};
+use crate::serve::server::Inner;
 use crate::serve::tasks::Tasks;
 use crate::signals::{self, Bells, Fire as _};
 use crate::wire::Wire;
@@ -73,16 +72,13 @@ impl Hosting {
         options: HttpOptions,
     ) -> Result<Self, ServeError> {
         let clock = Clock::start();
-        let seed = random().map_err(ServeError::System)?;
         let refusals = options.refusals.clone();
         let max_connections = server.serving.max_connections();
-        let config = options.site(server.config().clone(), max_connections);
-        let mut site = Site::new(config, seed, clock.now()).map_err(ServeError::Config)?;
-        site.set_catalog(server.catalog());
-        let hub = Arc::new(Hub::new(site, clock, server.config().limits.drain));
+        let site = server.offered.site(options, max_connections, clock.now())?;
+        let hub = Arc::new(Hub::new(site, clock, server.offered.config().limits.drain));
         server.serving.enter_site(&hub);
         // What changed before the site was known to the server.
-        hub.put(|site, _| site.set_catalog(server.catalog()));
+        hub.put(|site, _| site.set_catalog(server.offered.catalog()));
         Ok(Self {
             server: Arc::clone(server),
             bells: Bells::new(&hub.signals),

@@ -11,13 +11,12 @@ mod hosting;
 mod hub;
 
 use std::net::TcpListener;
-use std::sync::Arc;
 
 use async_io::Async;
-use sanswire_system::serve::HttpOptions;
+use sanswire_system::serve::{HttpOptions, ServeError};
 
 use crate::serve::listening::Listener;
-use crate::serve::server::{ServeError, Server};
+use crate::serve::server::Server;
 use hosting::Hosting;
 pub(super) use hub::Hub;
 
@@ -45,6 +44,6 @@ impl Server {
     #[must_use]
     pub fn worst_case_http_bytes(&self, options: &HttpOptions) -> usize {
         let max_connections = self.inner().serving.max_connections();
-        options.worst_case_bytes(Arc::as_ref(self.shared()).config(), max_connections)
+        options.worst_case_bytes(self.inner().offered.config(), max_connections)
     }
 }

@@ -27,7 +27,7 @@ impl Driver {
         self.server.serving.enter(self);
         let mut state = self.lock();
         // What changed before this driver was known to the server.
-        state.traffic.set_catalog(self.server.catalog());
+        state.traffic.set_catalog(self.server.offered.catalog());
         while !state.over {
             state = match state.lead {
                 Lead::Keeper => {

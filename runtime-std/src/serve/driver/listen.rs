@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use sanswire::Instant;
 use sanswire_system::clock::Clock;
+use sanswire_system::serve::ServeError;
 
 use crate::os::{ACCEPT_PAUSE, Accept, Listener, Want};
 use crate::serve::driver::hub::Hub;
 use crate::serve::driver::table::{Connections, Table};
 use crate::serve::driver::{Driver, State, Traffic, system};
-use crate::serve::server::{Inner, ServeError};
+use crate::serve::server::Inner;
 
 /// Under which the hub knows the listener.
 pub(super) const KEY: u64 = u64::MAX - 2;
@@ -41,7 +42,7 @@ impl Driver {
     pub(crate) fn listener(server: &Arc<Inner>, listener: Listener) -> Result<(), ServeError> {
         let clock = Clock::start();
         // A configuration that is of no use is better told now than to everyone who connects.
-        drop(server.connection(clock.now()).map_err(ServeError::Config)?);
+        drop(server.offered.connection(clock.now()).map_err(ServeError::Config)?);
         Self::listen(server, listener, clock, Box::new(Table::new(server, Connections::Many)))
     }
 

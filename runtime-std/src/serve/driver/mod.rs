@@ -37,10 +37,11 @@ use sanswire::error::ApiError;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::{ListKind, Notice, PeerOutcome};
 use sanswire_system::clock::Clock;
+use sanswire_system::serve::ServeError;
 
 use crate::os::{Conn, StdioEnds};
 use crate::serve::call::Job;
-use crate::serve::server::{Inner, ServeError};
+use crate::serve::server::Inner;
 use connection::Connection;
 use hub::{Ends, Hub};
 use listen::Listening;
@@ -158,7 +159,7 @@ impl Driver {
     /// A driver of one connection.
     fn one(server: &Arc<Inner>, hub: Hub, ends: Ends) -> Result<Arc<Self>, ServeError> {
         let clock = Clock::start();
-        let machine = server.connection(clock.now()).map_err(ServeError::Config)?;
+        let machine = server.offered.connection(clock.now()).map_err(ServeError::Config)?;
         let mut table = Table::new(server, Connections::One);
         table.add(&hub, Connection::new(machine, ends)).map_err(system)?;
         Ok(Self::new(server, hub, clock, Box::new(table)))
@@ -273,7 +274,7 @@ impl Driver {
     pub(crate) fn list_changed(&self, kind: ListKind) {
         self.change(|traffic, now| {
             // Looked at under the lock: of two changes at once, none puts back what was there before the other.
-            traffic.set_catalog(self.server.catalog());
+            traffic.set_catalog(self.server.offered.catalog());
             traffic.list_changed(kind, now);
         });
     }

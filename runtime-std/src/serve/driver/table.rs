@@ -143,7 +143,7 @@ impl Traffic for Table {
     }
 
     fn welcome(&mut self, hub: &Hub, conn: Conn, now: Instant) {
-        if let Ok(machine) = self.server.connection(now) {
+        if let Ok(machine) = self.server.offered.connection(now) {
             // It fails where the system is out of memory, which the client sees as a closed connection.
             drop(self.add(hub, Connection::new(machine, Ends::Socket(conn))));
         }

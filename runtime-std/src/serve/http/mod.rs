@@ -12,11 +12,11 @@ mod site;
 use std::net::TcpListener;
 
 use sanswire_system::clock::Clock;
-use sanswire_system::serve::HttpOptions;
+use sanswire_system::serve::{HttpOptions, ServeError};
 
 use crate::os::Listener;
 use crate::serve::driver::Driver;
-use crate::serve::server::{ServeError, Server};
+use crate::serve::server::Server;
 use site::Site;
 
 impl Server {
@@ -51,6 +51,6 @@ impl Server {
     #[must_use]
     pub fn worst_case_http_bytes(&self, options: &HttpOptions) -> usize {
         let max_connections = self.inner.serving.max_connections();
-        options.worst_case_bytes(self.inner.config(), max_connections)
+        options.worst_case_bytes(self.inner.offered.config(), max_connections)
     }
 }

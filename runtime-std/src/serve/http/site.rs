@@ -10,15 +10,14 @@ use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::kit::ConnectionKey;
 use sanswire::server::{Catalog, ListKind, Notice, PeerOutcome, Reply};
 use sanswire::{Instant, Machine as _};
-use sanswire_system::os::random;
-use sanswire_system::serve::{Cancel, HttpOptions, Refusals, TURNED_AWAY};
+use sanswire_system::serve::{Cancel, HttpOptions, Refusals, ServeError, TURNED_AWAY};
 
 use crate::os::{Conn, PollEvent};
 use crate::serve::call::{Job, Origin};
 use crate::serve::driver::hub::{Ends, Hub};
 use crate::serve::driver::{Stop, Traffic};
 use crate::serve::http::ends::Socket;
-use crate::serve::server::{Inner, ServeError};
+use crate::serve::server::Inner;
 
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
@@ -38,12 +37,9 @@ impl Site {
     /// # Errors
     /// A limit is out of bounds; the system gave no random bytes.
     pub(super) fn open(server: &Inner, options: HttpOptions, now: Instant) -> Result<Self, ServeError> {
-        let seed = random().map_err(ServeError::System)?;
         let refusals = options.refusals.clone();
-        let drain = server.config().limits.drain;
-        let config = options.site(server.config().clone(), server.serving.max_connections());
-        let mut machine = http::Site::new(config, seed, now).map_err(ServeError::Config)?;
-        machine.set_catalog(server.catalog());
+        let drain = server.offered.config().limits.drain;
+        let machine = server.offered.site(options, server.serving.max_connections(), now)?;
         Ok(Self { machine, sockets: Vec::new(), refusals, drain })
     }
 
