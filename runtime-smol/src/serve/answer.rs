@@ -11,7 +11,7 @@ use sanswire::waist::Admitted;
 use sanswire_system::contain::caught;
 
 use crate::serve::call::Call;
-use crate::serve::router::{Work, conclude};
+use crate::serve::router::{Work, begin, conclude};
 use crate::serve::server::{Answerer, Inner};
 
 /// The work on one request. Never unwinds. One that is dropped before its end counts as broken off.
@@ -41,7 +41,7 @@ impl Answering {
 
     fn start(server: &Inner, call: &Call) -> At {
         match server.answerer() {
-            Answerer::Router(router) => match router.begin(call) {
+            Answerer::Router(router) => match begin(router, call) {
                 Ok(work) => At::Closure(work),
                 Err(reply) => At::End(Some(reply)),
             },

@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use sanswire::jsonrpc::JsonRef;
 use sanswire::mcp::types::request::Complete;
 use sanswire::server::Reply;
 use sanswire::server::kit::{self, ResourceUri, Route, ToolError};
+use sanswire_system::serve;
 
 use crate::serve::call::Call;
 
@@ -19,46 +20,22 @@ pub(super) type ToolFn = dyn Fn(JsonRef<'_>, Call) -> Result<Work, ToolError> + 
 pub(super) type ReadFn = dyn Fn(ResourceUri, Call) -> Result<Work, ToolError> + Send + Sync;
 pub(super) type CompleteFn = dyn Fn(Complete, Call) -> Result<Work, ToolError> + Send + Sync;
 
-pub(super) type Handlers = kit::Handlers<Arc<ToolFn>, Arc<ReadFn>, Arc<CompleteFn>>;
 pub(super) type Assembly = kit::Assembly<Arc<ToolFn>, Arc<ReadFn>, Arc<CompleteFn>>;
 pub(super) type Offer = kit::Offer<Arc<ToolFn>, Arc<ReadFn>>;
+pub(super) type Router = serve::Router<Arc<ToolFn>, Arc<ReadFn>, Arc<CompleteFn>>;
 
-/// The closures by name. A lookup holds the lock, a handler does not.
-pub(super) struct Router {
-    handlers: RwLock<Handlers>,
-}
-
-impl Router {
-    pub(super) const fn new(handlers: Handlers) -> Self {
-        Self { handlers: RwLock::new(handlers) }
-    }
-
-    fn handlers(&self) -> RwLockReadGuard<'_, Handlers> {
-        self.handlers.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes what there is, in the [turn](crate::serve::server::Turn) of whoever changes. Gives what there was: a closure
-    /// that goes with it may do anything with the server, so let go of it when nothing is locked.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Handlers)) -> Handlers {
-        let mut handlers = self.handlers().clone();
-        change(&mut handlers);
-        std::mem::replace(&mut *self.handlers.write().unwrap_or_else(PoisonError::into_inner), handlers)
-    }
-
-    /// Begins the work on a call.
-    ///
-    /// # Errors
-    /// There is nothing to be done: this is the answer.
-    pub(super) fn begin(&self, call: &Call) -> Result<Work, Reply> {
-        let route = self.handlers().route(call.method(), call.params());
-        let begun = match route {
-            Route::Call(run, arguments) => run(arguments, call.clone()),
-            Route::Read(read, uri) => read(uri, call.clone()),
-            Route::Complete(complete, asked) => complete(asked, call.clone()),
-            Route::Answer(reply) => return Err(reply),
-        };
-        begun.map_err(|error| conclude(call, Err(error)))
-    }
+/// Begins the work on a call.
+///
+/// # Errors
+/// There is nothing to be done: this is the answer.
+pub(super) fn begin(router: &Router, call: &Call) -> Result<Work, Reply> {
+    let begun = match router.route(call.method(), call.params()) {
+        Route::Call(run, arguments) => run(arguments, call.clone()),
+        Route::Read(read, uri) => read(uri, call.clone()),
+        Route::Complete(complete, asked) => complete(asked, call.clone()),
+        Route::Answer(reply) => return Err(reply),
+    };
+    begun.map_err(|error| conclude(call, Err(error)))
 }
 
 /// The answer that the work on a call came to.

@@ -7,9 +7,9 @@ use sanswire::jsonrpc::JsonRef;
 use sanswire::mcp::types::request::Complete;
 use sanswire::server::Config;
 use sanswire::server::kit::{
-    self, BuildError, Built, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
+    self, BuildError, Definition, IntoContents, IntoMessages, IntoReply, ResourceUri, ToolError,
 };
-use sanswire_system::serve::{Offered, ServerOptions, Terms};
+use sanswire_system::serve::ServerOptions;
 use serde::de::DeserializeOwned;
 
 use crate::serve::call::Call;
@@ -170,15 +170,8 @@ impl Builder {
     /// # Errors
     /// Everything that is wrong with what was given: each fault says what it is about.
     pub fn build(self) -> Result<Server, BuildError> {
-        let Self { assembly, options } = self;
-        match Terms::new(options) {
-            Ok(terms) => {
-                let Built { config, catalog, handlers } = assembly.build()?;
-                let offered = Offered::new(config, catalog, terms);
-                Ok(Server::with_router(offered, Arc::new(Router::new(handlers))))
-            }
-            Err(error) => Err(assembly.refused(&format!("what binds it: {error}"))),
-        }
+        let (offered, router) = Router::build(self.assembly, self.options)?;
+        Ok(Server::with_router(offered, Arc::new(router)))
     }
 }
 

@@ -7,6 +7,7 @@ mod govern;
 mod http;
 mod offered;
 mod options;
+mod router;
 
 pub use asks::Asks;
 pub use cancel::Cancel;
@@ -15,3 +16,4 @@ pub use govern::Governor;
 pub use http::{HttpOptions, Refusals, TURNED_AWAY, bind_loopback};
 pub use offered::{Offered, Turn};
 pub use options::{ServerOptions, Terms};
+pub use router::Router;
