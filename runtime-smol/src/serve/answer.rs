@@ -52,7 +52,7 @@ impl Answering {
     /// The end of it, for the waist too. A reply: it was stopped by hand meanwhile.
     fn end(&mut self, call: &Call, reply: Option<&Reply>) -> Option<Reply> {
         let admitted = self.admitted.take();
-        self.server.offered.governor.end(admitted, call.asked(), call.told(), reply)
+        self.server.offered.governor.end(admitted, call.asked(), call.said().told(), reply)
     }
 
     /// Lets go of the embedder's future.

@@ -1,7 +1,7 @@
 //! What a handler sees of the request it works on.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use sanswire::error::ApiError;
 use sanswire::http::endpoint::SessionHandle;
@@ -9,11 +9,10 @@ use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
-use sanswire::server::govern::Told;
-use sanswire::server::kit::{self, Questions, Request, ToolError};
+use sanswire::server::kit::{self, Request, ToolError};
 use sanswire::server::{Context, Notice, PeerOutcome};
 use sanswire::waist::{ErrorClass, Spend};
-use sanswire_system::serve::{Asks, Cancel};
+use sanswire_system::serve::{Asks, Cancel, Said};
 use serde::de::DeserializeOwned;
 
 use crate::serve::http;
@@ -31,7 +30,7 @@ struct OpenCall {
     server: Arc<Inner>,
     way: Way,
     asked: Request<Cancel>,
-    said: Mutex<Said>,
+    said: Said,
 }
 
 /// The way back to the asker.
@@ -42,13 +41,6 @@ pub(super) enum Way {
     Http(Arc<http::Hub>, SessionHandle),
 }
 
-/// What a handler said about its own work, and what it asked.
-#[derive(Debug)]
-pub(super) struct Said {
-    told: Told,
-    pub(super) questions: Questions,
-}
-
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("method", self.method()).finish_non_exhaustive()
@@ -57,8 +49,7 @@ impl std::fmt::Debug for Call {
 
 impl Call {
     pub(super) fn new(server: Arc<Inner>, way: Way, asked: Request<Cancel>) -> Self {
-        let said = Mutex::new(Said { told: Told::new(), questions: Questions::new() });
-        Self { inner: Arc::new(OpenCall { server, way, asked, said }) }
+        Self { inner: Arc::new(OpenCall { server, way, asked, said: Said::new() }) }
     }
 
     /// The parameters, for the machine to use their room again. A handler that keeps the call keeps them.
@@ -96,7 +87,7 @@ impl Call {
     /// The arguments of a tool or prompt, if any were sent.
     #[must_use]
     pub fn arguments(&self) -> Option<JsonRef<'_>> {
-        self.params().view().get("arguments").filter(|arguments| !arguments.is_null())
+        self.inner.asked.arguments()
     }
 
     /// One argument of a tool or prompt. One that is optional is read as an `Option`.
@@ -127,17 +118,15 @@ impl Call {
 
     /// Tells how far the work is. Nothing is sent to a client that did not ask for it.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if self.context().wants_progress {
-            let message = message.map(Into::into);
-            self.notify(&Notice::Progress { progress, total, message });
+        if let Some(notice) = self.inner.asked.progress(progress, total, message) {
+            self.notify(&notice);
         }
     }
 
     /// Sends a log message, if the client wants any of this level.
     pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) {
-        if self.context().log_level.is_some_and(|least| least <= level) {
-            let logger = logger.map(Into::into);
-            self.notify(&Notice::Log { level, logger, data: data.clone() });
+        if let Some(notice) = self.inner.asked.log(level, logger, data) {
+            self.notify(&notice);
         }
     }
 
@@ -166,13 +155,13 @@ impl Call {
     /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
     /// however it ends.
     pub fn spend(&self, spent: Spend) {
-        self.lock().told.spend(spent);
+        self.inner.said.spend(spent);
     }
 
     /// Tells what kind of failure it is, should this call fail. Without it a failure is
     /// [terminal](ErrorClass::Terminal): trying again does not help.
     pub fn fails_as(&self, class: ErrorClass) {
-        self.lock().told.fails_as(class);
+        self.inner.said.fails_as(class);
     }
 
     /// The server that answers: for handlers that change what it lists, or tell of changed resources.
@@ -181,13 +170,8 @@ impl Call {
         Server::of(&self.inner.server)
     }
 
-    /// What the handler told of its work.
-    pub(super) fn told(&self) -> Told {
-        self.lock().told
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Said> {
-        self.inner.said.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn said(&self) -> &Said {
+        &self.inner.said
     }
 
     /// Asks the client, in a session, and waits for what becomes of it.

@@ -15,7 +15,7 @@ impl Inner {
             Err(refused) => return refused,
         };
         let reply = caught(|| self.application().handle(call));
-        let stopped = self.offered.governor.end(admitted, call.asked(), call.told(), reply.as_ref());
+        let stopped = self.offered.governor.end(admitted, call.asked(), call.said().told(), reply.as_ref());
         // What a panic says std's hook has written to the log.
         stopped.or(reply).unwrap_or_else(broken_down)
     }

@@ -1,11 +1,10 @@
 //! Asking the client, in both eras.
 
 use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::Era;
 use sanswire::mcp::types::elicited::Elicited;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::server::Reply;
-use sanswire::server::kit::{self, AskError, Asker, Schema};
+use sanswire::server::kit::{self, AskError, Schema};
 
 use crate::serve::call::Call;
 
@@ -25,10 +24,11 @@ impl Call<'_> {
     ///
     /// Spec: MCP 2025-11-25 client/elicitation, client/sampling, client/roots; 2026-07-28, multi-round requests.
     pub fn ask(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
-        match self.put(key, request)? {
-            Some(answer) => Ok(answer),
-            None => self.wait_for_answer(key, request),
+        if let Some(answer) = self.said().ask(self.asks(), self.asked(), key, request)? {
+            return Ok(answer);
         }
+        let outcome = self.ask_client(request);
+        self.said().answered(self.asked(), key, outcome)
     }
 
     /// Asks several questions, each under its key; their answers come in the same order. In 2026-07-28 they make one
@@ -37,15 +37,7 @@ impl Call<'_> {
     /// # Errors
     /// As [`ask`](Self::ask), for the first that fails.
     pub fn ask_all(&self, questions: &[(&str, &InputRequest)]) -> Result<Vec<RawJson>, AskError> {
-        if self.era() == Era::Modern {
-            // All are put before the first that waits ends the run.
-            for (key, request) in questions {
-                match self.put(key, request) {
-                    Err(AskError::Suspended) => {}
-                    put => drop(put?),
-                }
-            }
-        }
+        self.said().put_all(self.asks(), self.asked(), questions)?;
         questions.iter().map(|(key, request)| self.ask(key, request)).collect()
     }
 
@@ -69,45 +61,18 @@ impl Call<'_> {
     ///
     /// Spec: MCP 2025-11-25 and later, client/elicitation, "URL Mode".
     pub fn elicit_url(&self, key: &str, message: &str, url: &str, id: &str) -> Result<Elicited, AskError> {
-        self.ask_person(key, &kit::elicit_url(self.era(), message, url, id))
+        self.ask_person(key, &kit::elicit_url(self.context().era(), message, url, id))
     }
 
     fn ask_person(&self, key: &str, request: &InputRequest) -> Result<Elicited, AskError> {
         let answer = self.ask(key, request)?;
-        kit::elicited(self.era(), key, request, &answer)
+        kit::elicited(self.context().era(), key, request, &answer)
     }
 
     /// The answer of a run that ends with [`AskError::Suspended`]: the questions that it put. For an
     /// [`Application`](crate::Application) of your own; closures of a [`Builder`](crate::Builder) pass the error up.
     #[must_use]
     pub fn suspend(&self) -> Reply {
-        let asks = self.asks();
-        let now = asks.now();
-        self.lock().questions.suspend(&asks.terms, now)
-    }
-
-    fn era(&self) -> Era {
-        self.context().era()
-    }
-
-    fn asker(&self) -> Asker<'_> {
-        Asker {
-            context: self.context(),
-            method: self.method(),
-            params: self.params(),
-            is_cancelled: self.is_cancelled(),
-        }
-    }
-
-    /// Asks, or finds what was answered. None: the question is to be sent.
-    fn put(&self, key: &str, request: &InputRequest) -> Result<Option<RawJson>, AskError> {
-        let asks = self.asks();
-        self.lock().questions.ask(&asks.terms, self.asker(), key, request, || asks.now())
-    }
-
-    /// Sends the question, and waits. Nothing is locked meanwhile.
-    fn wait_for_answer(&self, key: &str, request: &InputRequest) -> Result<RawJson, AskError> {
-        let outcome = self.ask_client(request);
-        self.lock().questions.answered(self.asker(), key, outcome)
+        self.said().suspend(self.asks())
     }
 }

@@ -1,6 +1,6 @@
 //! What a handler sees of the request it works on.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sanswire::error::ApiError;
@@ -9,11 +9,10 @@ use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire::mcp::types::log::LogLevel;
-use sanswire::server::govern::Told;
-use sanswire::server::kit::{ConnectionKey, Questions, Request};
-use sanswire::server::{Context, Notice, PeerOutcome};
+use sanswire::server::kit::{ConnectionKey, Request};
+use sanswire::server::{Context, PeerOutcome};
 use sanswire::waist::{ErrorClass, Spend};
-use sanswire_system::serve::{Asks, Cancel};
+use sanswire_system::serve::{Asks, Cancel, Said};
 
 use crate::serve::driver::Driver;
 use crate::serve::server::Inner;
@@ -37,14 +36,7 @@ pub(crate) struct Job {
 pub struct Call<'a> {
     driver: &'a Driver,
     job: &'a Job,
-    said: Mutex<Said>,
-}
-
-/// What a handler said about its own work, and what it asked.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    told: Told,
-    pub(super) questions: Questions,
+    said: Said,
 }
 
 impl std::fmt::Debug for Call<'_> {
@@ -55,7 +47,7 @@ impl std::fmt::Debug for Call<'_> {
 
 impl<'a> Call<'a> {
     pub(crate) const fn new(driver: &'a Driver, job: &'a Job) -> Self {
-        Self { driver, job, said: Mutex::new(Said { told: Told::new(), questions: Questions::new() }) }
+        Self { driver, job, said: Said::new() }
     }
 
     pub(super) fn inner(&self) -> &Arc<Inner> {
@@ -77,7 +69,7 @@ impl<'a> Call<'a> {
     /// The arguments of a tool or prompt, if any were sent.
     #[must_use]
     pub fn arguments(&self) -> Option<JsonRef<'_>> {
-        self.job.asked.params.view().get("arguments").filter(|arguments| !arguments.is_null())
+        self.job.asked.arguments()
     }
 
     /// What is known of the asker.
@@ -103,17 +95,15 @@ impl<'a> Call<'a> {
 
     /// Tells how far the work is. Nothing is sent to a client that did not ask for it.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if self.job.asked.context.wants_progress {
-            let message = message.map(Into::into);
-            self.driver.notify(self.job, &Notice::Progress { progress, total, message });
+        if let Some(notice) = self.job.asked.progress(progress, total, message) {
+            self.driver.notify(self.job, &notice);
         }
     }
 
     /// Sends a log message, if the client wants any of this level.
     pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) {
-        if self.job.asked.context.log_level.is_some_and(|least| least <= level) {
-            let logger = logger.map(Into::into);
-            self.driver.notify(self.job, &Notice::Log { level, logger, data: data.clone() });
+        if let Some(notice) = self.job.asked.log(level, logger, data) {
+            self.driver.notify(self.job, &notice);
         }
     }
 
@@ -131,22 +121,17 @@ impl<'a> Call<'a> {
     /// Tells what the work used up, besides what was told before. Brakes on tokens and cost count it when the call ends,
     /// however it ends.
     pub fn spend(&self, spent: Spend) {
-        self.lock().told.spend(spent);
+        self.said.spend(spent);
     }
 
     /// Tells what kind of failure it is, should this call fail. Without it a failure is
     /// [terminal](ErrorClass::Terminal): trying again does not help.
     pub fn fails_as(&self, class: ErrorClass) {
-        self.lock().told.fails_as(class);
+        self.said.fails_as(class);
     }
 
-    /// What the handler told of its work.
-    pub(crate) fn told(&self) -> Told {
-        self.lock().told
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) const fn said(&self) -> &Said {
+        &self.said
     }
 
     /// Asks the client, in a session, and waits for what becomes of it.

@@ -8,6 +8,7 @@ mod http;
 mod offered;
 mod options;
 mod router;
+mod said;
 
 pub use asks::Asks;
 pub use cancel::Cancel;
@@ -17,3 +18,4 @@ pub use http::{HttpOptions, Refusals, TURNED_AWAY, bind_loopback};
 pub use offered::{Offered, Turn};
 pub use options::{ServerOptions, Terms};
 pub use router::Router;
+pub use said::Said;

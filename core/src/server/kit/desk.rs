@@ -8,10 +8,11 @@ use core::fmt;
 
 use crate::Machine as _;
 use crate::error::ApiError;
-use crate::jsonrpc::{ErrorObject, RawJson};
+use crate::jsonrpc::{ErrorObject, JsonRef, RawJson};
 use crate::mcp::types::input::InputRequest;
+use crate::mcp::types::log::LogLevel;
 use crate::mcp::{Method, codes};
-use crate::server::event::{Context, Event, PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
+use crate::server::event::{Context, Event, Notice, PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
 use crate::server::kit::outcome::unsendable;
 use crate::server::line::LineConnection;
 use crate::time::Instant;
@@ -76,6 +77,28 @@ pub struct Request<C> {
     pub context: Box<Context>,
     /// Whether it is still wanted.
     pub cancel: Arc<C>,
+}
+
+impl<C> Request<C> {
+    /// The arguments of a tool or prompt, if any were sent.
+    #[must_use]
+    pub fn arguments(&self) -> Option<JsonRef<'_>> {
+        self.params.view().get("arguments").filter(|arguments| !arguments.is_null())
+    }
+
+    /// How far the work is, for a client that asked for it; none for one that did not.
+    #[must_use]
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> Option<Notice> {
+        let wanted = self.context.wants_progress;
+        wanted.then(|| Notice::Progress { progress, total, message: message.map(Into::into) })
+    }
+
+    /// A log message, for a client that wants any of this level; none for others.
+    #[must_use]
+    pub fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawJson) -> Option<Notice> {
+        let wanted = self.context.log_level.is_some_and(|least| least <= level);
+        wanted.then(|| Notice::Log { level, logger: logger.map(Into::into), data: data.clone() })
+    }
 }
 
 /// A served connection of lines with its requests. Events of the machine are taken out [here](Self::take_in) and nowhere
