@@ -18,6 +18,7 @@ pub mod client_link;
 pub mod exchange_link;
 pub mod explore;
 pub mod fixture;
+pub mod flag;
 pub mod fleet;
 pub mod guide;
 pub mod host_chaos;

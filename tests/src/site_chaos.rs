@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sanswire::http::endpoint::SessionHandle;
@@ -12,11 +11,12 @@ use sanswire::http::site::SiteConfig;
 use sanswire::http::{RequestHead, Site};
 use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::mcp::types::log::LogLevel;
-use sanswire::server::kit::{Cancel, ConnectionKey, Request};
+use sanswire::server::kit::{ConnectionKey, Request};
 use sanswire::server::{ListKind, Notice, Reply};
 use sanswire::{Instant, Machine as _};
 use serde_json::{Value, json};
 
+use crate::flag::Flag;
 use crate::seed::Rng;
 use crate::served::{LEGACY, modern_with, raw, request};
 use crate::web::{PLAIN, catalog, head, modern_fields, refs};
@@ -25,22 +25,6 @@ use crate::web::{PLAIN, catalog, head, modern_fields, refs};
 const MOST: usize = 6;
 /// What waits on a connection before the endpoint knows of it, and its tables.
 const EACH: usize = 64 * 1024 + 16 * 1024;
-
-/// Whether a request is still wanted.
-#[derive(Debug, Default)]
-pub struct Flag(AtomicBool);
-
-impl Cancel for Flag {
-    fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Flag {
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// A client with one connection.
 struct Client {

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use sanswire::Instant;
+use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Era;
 use sanswire::mcp::types::input::{InputRequest, KeyedInput};
-use sanswire::server::{Context, Event, Notice, PeerOutcome, PeerRequestHandle, Reply, RequestHandle};
+use sanswire::server::{Context, Notice, PeerOutcome, Reply, RequestHandle};
 
 use crate::served::{Job, form, job};
 
-/// A server's machine, whatever link it stands behind. `Of` names the session.
+/// A server's machine, whatever link it stands behind. `Of` names the session, `Asked` a question to its client.
 pub(super) trait Half {
     type Of: Copy + PartialEq;
+    type Asked: Copy + PartialEq;
     fn respond(&mut self, of: Self::Of, request: RequestHandle, reply: &Reply, now: Instant);
     fn notify(&mut self, of: Self::Of, request: RequestHandle, notice: &Notice, now: Instant);
     /// Asks the client, if it can be asked.
@@ -21,7 +23,7 @@ pub(super) trait Half {
         request: RequestHandle,
         input: &InputRequest,
         now: Instant,
-    ) -> Option<PeerRequestHandle>;
+    ) -> Option<Self::Asked>;
     /// Lists one tool more.
     fn grow(&mut self, now: Instant);
     /// Ends, once what is open is over.
@@ -29,15 +31,15 @@ pub(super) trait Half {
 }
 
 /// A call under way.
-struct Open<O> {
+struct Open<O, A> {
     of: O,
     request: RequestHandle,
     number: u64,
     /// What it waits for.
-    waits: Waits,
+    waits: Waits<A>,
 }
 
-enum Waits {
+enum Waits<A> {
     Forever,
     /// The next step, how many are left behind it, and how long each takes.
     Step {
@@ -46,64 +48,72 @@ enum Waits {
         all: u64,
         every: Duration,
     },
-    Answer(PeerRequestHandle),
+    Answer(A),
 }
 
 /// What answers.
-pub(super) struct App<O> {
-    open: Vec<Open<O>>,
+pub(super) struct App<O, A> {
+    open: Vec<Open<O, A>>,
     calls: u64,
     pub(super) record: Vec<String>,
 }
 
-impl<O: Copy + PartialEq> App<O> {
+impl<O: Copy + PartialEq, A: Copy + PartialEq> App<O, A> {
     pub(super) fn new() -> Self {
         Self { open: Vec::new(), calls: 0, record: vec!["start".into()] }
     }
 
-    pub(super) fn handle_event(&mut self, half: &mut impl Half<Of = O>, of: O, event: &Event, now: Instant) {
-        match event {
-            Event::Request { request, params, context, .. } => {
-                let (name, job) = job(params);
-                let number = self.calls;
-                self.calls += 1;
-                self.record.push(format!("call {name} {number}"));
-                if let Some(waits) = self.begin(half, (of, *request), job, context, now) {
-                    self.open.push(Open { of, request: *request, number, waits });
-                }
-            }
-            Event::Cancelled { request, .. } => {
-                let place = self.open.iter().position(|open| open.of == of && open.request == *request);
-                if let Some(place) = place {
-                    let open = self.open.swap_remove(place);
-                    self.record.push(format!("cancelled {}", open.number));
-                }
-            }
-            Event::Answered { peer, outcome } => {
-                let waits =
-                    |open: &Open<O>| open.of == of && matches!(open.waits, Waits::Answer(of) if of == *peer);
-                if let (Some(place), PeerOutcome::Result(result)) =
-                    (self.open.iter().position(waits), outcome)
-                {
-                    self.record.push("response".into());
-                    let open = self.open.swap_remove(place);
-                    half.respond(of, open.request, &Reply::text(result.as_str()), now);
-                }
-            }
-            _ => {}
+    /// A call came.
+    pub(super) fn handle_call(
+        &mut self,
+        half: &mut impl Half<Of = O, Asked = A>,
+        (of, request): (O, RequestHandle),
+        (params, context): (&RawJson, &Context),
+        now: Instant,
+    ) {
+        let (name, job) = job(params);
+        let number = self.calls;
+        self.calls += 1;
+        self.record.push(format!("call {name} {number}"));
+        if let Some(waits) = self.begin(half, (of, request), job, context, now) {
+            self.open.push(Open { of, request, number, waits });
         }
-        self.handle_timeout(half, now);
+    }
+
+    /// Nobody waits for a call any more.
+    pub(super) fn handle_cancelled(&mut self, of: O, request: RequestHandle) {
+        if let Some(place) = self.open.iter().position(|open| open.of == of && open.request == request) {
+            let open = self.open.swap_remove(place);
+            self.record.push(format!("cancelled {}", open.number));
+        }
+    }
+
+    /// A question is over.
+    pub(super) fn handle_answered(
+        &mut self,
+        half: &mut impl Half<Of = O, Asked = A>,
+        (of, asked): (O, A),
+        outcome: &PeerOutcome,
+        now: Instant,
+    ) {
+        let waits =
+            |open: &Open<O, A>| open.of == of && matches!(open.waits, Waits::Answer(of) if of == asked);
+        if let (Some(place), PeerOutcome::Result(result)) = (self.open.iter().position(waits), outcome) {
+            self.record.push("response".into());
+            let open = self.open.swap_remove(place);
+            half.respond(of, open.request, &Reply::text(result.as_str()), now);
+        }
     }
 
     /// What a call goes on waiting for, if it is not answered at once.
     fn begin(
         &mut self,
-        half: &mut impl Half<Of = O>,
+        half: &mut impl Half<Of = O, Asked = A>,
         (of, request): (O, RequestHandle),
         job: Job,
         context: &Context,
         now: Instant,
-    ) -> Option<Waits> {
+    ) -> Option<Waits<A>> {
         let reply = match job {
             Job::Say(text) => Reply::text(&text),
             Job::Fail(text) => Reply::tool_error(&text),
@@ -119,7 +129,7 @@ impl<O: Copy + PartialEq> App<O> {
                 Reply::text("changed")
             }
             Job::Ask if context.era() == Era::Legacy => match half.ask(of, request, &form(), now) {
-                Some(peer) => return Some(Waits::Answer(peer)),
+                Some(asked) => return Some(Waits::Answer(asked)),
                 None => Reply::tool_error("cannot be asked"),
             },
             Job::Ask => match context.round.as_ref().and_then(|round| round.response("k")) {
@@ -141,7 +151,7 @@ impl<O: Copy + PartialEq> App<O> {
         None
     }
 
-    pub(super) fn handle_timeout(&mut self, half: &mut impl Half<Of = O>, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, half: &mut impl Half<Of = O, Asked = A>, now: Instant) {
         let mut place = 0;
         while let Some(open) = self.open.get_mut(place) {
             let (of, request) = (open.of, open.request);

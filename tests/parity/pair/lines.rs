@@ -61,14 +61,18 @@ impl Recorded for LinePeer {
     }
 }
 
-impl Recorded for Served<App<()>> {
+impl Recorded for Served<LineApp> {
     fn record(&self) -> Vec<String> {
         self.application.record.clone()
     }
 }
 
+/// What answers on a stream of lines.
+type LineApp = App<(), server::PeerRequestHandle>;
+
 impl Half for server::LineConnection {
     type Of = ();
+    type Asked = server::PeerRequestHandle;
 
     fn respond(&mut self, (): (), request: server::RequestHandle, reply: &Reply, now: Instant) {
         // What is refused is an answer to what was given up.
@@ -99,9 +103,19 @@ impl Half for server::LineConnection {
     }
 }
 
-impl Application for App<()> {
+impl Application for LineApp {
     fn handle_event(&mut self, server: &mut server::LineConnection, event: &server::Event, now: Instant) {
-        Self::handle_event(self, server, (), event, now);
+        match event {
+            server::Event::Request { request, params, context, .. } => {
+                self.handle_call(server, ((), *request), (params, context), now);
+            }
+            server::Event::Cancelled { request, .. } => self.handle_cancelled((), *request),
+            server::Event::Answered { peer, outcome } => {
+                self.handle_answered(server, ((), *peer), outcome, now);
+            }
+            _ => {}
+        }
+        Self::handle_timeout(self, server, now);
     }
 
     fn handle_timeout(&mut self, server: &mut server::LineConnection, now: Instant) {

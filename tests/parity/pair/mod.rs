@@ -1,8 +1,8 @@
 //! The machines alone, joined in memory, in virtual time.
 
 mod app;
-mod endpoint;
 mod lines;
+mod site;
 mod web;
 
 use std::cell::RefCell;

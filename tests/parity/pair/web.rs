@@ -18,7 +18,7 @@ use sanswire::mcp::{Method, Revision};
 use sanswire_pair::watch::Ledger;
 use sanswire_tests::peer::{HttpPeer, Written};
 
-use super::endpoint::Endpoint;
+use super::site::Site;
 use super::{BEGIN, Wire};
 use crate::scripted::{Controls, Flags, server};
 
@@ -93,7 +93,7 @@ pub(super) fn scripted(
 }
 
 pub(super) fn served(config: Config) -> impl Wire + 'static {
-    join(config, Endpoint::new())
+    join(config, Site::new())
 }
 
 fn join<S: Side>(config: Config, peer: S) -> Web<S> {
