@@ -1,5 +1,7 @@
 //! Which exchange goes over which connection.
 
+use core::time::Duration;
+
 use bytes::Bytes;
 
 use super::line::{Line, Open};
@@ -13,6 +15,10 @@ use crate::time::Instant;
 
 /// Connections beyond the bound, for what calls on all of the others may wait for.
 pub(super) const RESERVE: usize = 2;
+
+/// How long a request waits for a connection that was begun for another one, which needs it no more. Most are made
+/// sooner; one that is not may never be, as where an address takes no more of them.
+pub(super) const SPARE: Duration = Duration::from_secs(1);
 
 /// A request that has no connection yet.
 pub(super) struct Order {
@@ -41,8 +47,19 @@ pub(super) struct Dial {
     connection: ConnectionHandle,
     to: Authority,
     partition: Partition,
-    /// What it was begun for. Another one may be the first to use it.
-    wanted_by: HttpHandle,
+    /// What it was begun for, while that waits. Another one may be the first to use it.
+    wanted_by: Option<HttpHandle>,
+    /// Until when others wait for it, rather than have one made for themselves.
+    counts_until: Instant,
+    /// That is over.
+    late: bool,
+}
+
+impl Dial {
+    /// When it becomes late, if that concerns anybody.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        (self.wanted_by.is_none() && !self.late).then_some(self.counts_until)
+    }
 }
 
 impl Pool {
@@ -50,6 +67,7 @@ impl Pool {
     /// the application's calls, and after what came in was put in, before the actions are taken.
     pub fn carry_out(&mut self, now: Instant) {
         let now = self.clock.advance(now);
+        self.give_up_on_late_dials(now);
         loop {
             self.take_effects(now);
             self.stale = false;
@@ -87,24 +105,36 @@ impl Pool {
             if let Some(place) = self.free_for(order) {
                 let connection = self.idle.remove(place);
                 if let Some(order) = self.waiting.remove(next) {
+                    self.release(order.exchange);
                     self.hand(connection, order, now);
                 }
                 began = true;
                 continue;
             }
-            let ahead = self.waiting.iter().take(next + 1);
-            let ahead = ahead.filter(|it| it.goes_over(&order.to, order.partition)).count();
-            let dials = self.dials.iter().filter(|dial| order.goes_over(&dial.to, dial.partition)).count();
-            if dials < ahead {
-                let dial = (order.to.clone(), order.partition, order.exchange);
+            if self.lacks_a_dial(order, next) {
+                let (to, partition, wanted_by) = (order.to.clone(), order.partition, order.exchange);
                 if !self.make_room(order.urgent) {
                     return began;
                 }
-                self.dial(dial);
+                self.dial(to, partition, wanted_by, now);
             }
             next += 1;
         }
         began
+    }
+
+    /// Whether no connection is being made for this one, which waits at that place, nor enough for others that it may have.
+    fn lacks_a_dial(&self, order: &Order, place: usize) -> bool {
+        let has_own = |order: &Order| self.dials.iter().any(|dial| dial.wanted_by == Some(order.exchange));
+        if has_own(order) {
+            return false;
+        }
+        let ahead = self.waiting.iter().take(place);
+        let ahead = ahead.filter(|it| it.goes_over(&order.to, order.partition) && !has_own(it)).count();
+        let spare = self.dials.iter().filter(|dial| {
+            dial.wanted_by.is_none() && !dial.late && order.goes_over(&dial.to, dial.partition)
+        });
+        spare.count() <= ahead
     }
 
     /// Where among those that carry nothing the connection stands that this can have at once.
@@ -116,10 +146,16 @@ impl Pool {
         self.idle.iter().rposition(fits)
     }
 
-    /// Whether another connection may be made. One to somebody else that carries nothing may have to go for it.
+    /// Whether another connection may be made. One that is late, or to somebody else and carries nothing, may have to go
+    /// for it.
     fn make_room(&mut self, urgent: bool) -> bool {
         let most = self.most + if urgent { RESERVE } else { 0 };
         if self.lines.len() + self.dials.len() < most {
+            return true;
+        }
+        if let Some(place) = self.dials.iter().position(|dial| dial.wanted_by.is_none() && dial.late) {
+            let Dial { connection, .. } = self.dials.remove(place);
+            self.actions.push_back(Action::Close { connection });
             return true;
         }
         if self.idle.is_empty() {
@@ -131,11 +167,29 @@ impl Pool {
         true
     }
 
-    fn dial(&mut self, (to, partition, wanted_by): (Authority, Partition, HttpHandle)) {
+    fn dial(&mut self, to: Authority, partition: Partition, wanted_by: HttpHandle, now: Instant) {
         self.numbers += 1;
         let connection = ConnectionHandle::numbered(self.numbers);
         self.actions.push_back(Action::Dial { connection, to: to.clone(), partition });
-        self.dials.push(Dial { connection, to, partition, wanted_by });
+        let (wanted_by, counts_until) = (Some(wanted_by), now.saturating_add(SPARE));
+        self.dials.push(Dial { connection, to, partition, wanted_by, counts_until, late: false });
+    }
+
+    /// A request waits no longer: what was begun for it is for whoever comes.
+    fn release(&mut self, exchange: HttpHandle) {
+        for dial in self.dials.iter_mut().filter(|dial| dial.wanted_by == Some(exchange)) {
+            dial.wanted_by = None;
+        }
+    }
+
+    /// Connections that take too long to be made are not waited for by those who came after.
+    pub(super) fn give_up_on_late_dials(&mut self, now: Instant) {
+        for dial in &mut self.dials {
+            if dial.poll_timeout().is_some_and(|at| at <= now) {
+                dial.late = true;
+                self.stale = true;
+            }
+        }
     }
 
     /// A connection that carries nothing gets this to carry.
@@ -205,7 +259,7 @@ impl Pool {
         let now = self.clock.advance(now);
         let Some(dial) = self.take_dial(connection) else { return };
         self.stale = true;
-        let place = self.waiting.iter().position(|order| order.exchange == dial.wanted_by);
+        let place = self.waiting.iter().position(|order| dial.wanted_by == Some(order.exchange));
         if let Some(order) = place.and_then(|place| self.waiting.remove(place)) {
             self.end(order.exchange, End::Unreachable, now);
         }
@@ -260,6 +314,7 @@ impl Pool {
         }
         self.stale = true;
         self.waiting.retain(|order| order.exchange != exchange);
+        self.release(exchange);
         let Some((connection, line)) = self.lines.iter_mut().find(|(_, line)| line.carries(exchange)) else {
             return;
         };
@@ -284,6 +339,7 @@ impl Pool {
                 self.bury(connection, None, now);
             }
             while let Some(order) = self.waiting.pop_front() {
+                self.release(order.exchange);
                 self.end(order.exchange, End::Unreachable, now);
             }
         }

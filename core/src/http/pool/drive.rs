@@ -53,6 +53,7 @@ impl Pool {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.client.handle_timeout(now);
+        self.give_up_on_late_dials(now);
         let due = self.lines.iter().filter(|(_, line)| line.poll_timeout().is_some_and(|at| at <= now));
         let due: Vec<_> = due.map(|(connection, _)| *connection).collect();
         for connection in due {

@@ -6,6 +6,8 @@
 //! ```
 //!
 //! - A request that has no connection waits; what others may wait for goes first, else the oldest.
+//! - For each that waits a connection is being made, or one that was begun for another which needs it no more. If that
+//!   takes too long it is waited for no longer, and gives way where there is no room.
 //! - The connection that was used last is used first, so that those that are too many come to rest.
 //! - One that has served is looked at before it is used again: its end may wait there, to be read.
 //! - A request goes over another connection only if its own had served before and took not one byte of it. Once a byte
@@ -157,6 +159,8 @@ impl Pool {
     /// When to call [`handle_timeout`](Self::handle_timeout) next, at the latest. `None`: only input matters.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.lines.values().map(Line::poll_timeout).fold(self.client.poll_timeout(), earliest)
+        let lines = self.lines.values().map(Line::poll_timeout);
+        let dials = self.dials.iter().filter(|_| !self.waiting.is_empty()).map(Dial::poll_timeout);
+        lines.chain(dials).fold(self.client.poll_timeout(), earliest)
     }
 }

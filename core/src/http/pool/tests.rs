@@ -3,7 +3,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::assign::RESERVE;
+use super::assign::{RESERVE, SPARE};
 use super::*;
 use crate::client::{Config, Event, Outcome, RequestHandle, RequestOptions};
 use crate::http::Url;
@@ -289,6 +289,82 @@ fn a_dial_that_fails_ends_what_it_was_for_and_nothing_else() {
     assert_eq!(rig.asked(), [Action::Write { connection: *other }]);
     rig.answer(*other, "", DONE);
     assert!(matches!(rig.outcome(third), Some(Outcome::Complete(_))));
+}
+
+/// A call is under way, and a connection that was begun for another hangs, which is not waited for any more.
+fn with_a_dial_that_hangs(most: usize) -> Rig {
+    let mut rig = Rig::open(most);
+    rig.call("a");
+    rig.looked(FIRST);
+    rig.asked();
+    rig.sent(FIRST);
+    let given_up = rig.call("b");
+    let asked = rig.asked();
+    assert!(matches!(asked.as_slice(), [Action::Dial { connection: SECOND, .. }]), "{asked:?}");
+    rig.pool.client_mut().cancel(given_up, None, rig.now).unwrap();
+    assert_eq!(rig.asked(), []);
+    rig
+}
+
+#[test]
+fn a_dial_that_hangs_is_not_waited_for_by_those_it_was_not_begun_for() {
+    for most in [2, 4] {
+        let mut rig = with_a_dial_that_hangs(most);
+        let began = rig.now;
+        rig.now = began.saturating_add(SPARE / 2);
+        let call = rig.call("c");
+        assert_eq!(rig.asked(), [], "it may be there in a moment");
+        assert_eq!(rig.pool.poll_timeout(), Some(began.saturating_add(SPARE)));
+        rig.now = began.saturating_add(SPARE);
+        rig.pool.handle_timeout(rig.now);
+        assert!(rig.pool.has_output());
+        let mut asked = rig.asked();
+        let Some(Action::Dial { connection, .. }) = asked.pop() else { panic!("{asked:?}") };
+        // Where there may be no more it has to go.
+        let closed = if most == 2 { &[Action::Close { connection: SECOND }][..] } else { &[] };
+        assert_eq!(asked, closed);
+        // Its own is waited for as long as that takes.
+        let later = began.saturating_add(SPARE * 5);
+        assert!(rig.pool.poll_timeout().is_none_or(|at| at > later));
+        rig.pool.handle_timeout(later);
+        assert_eq!(rig.asked(), []);
+        rig.pool.handle_connected(connection, rig.now);
+        rig.answer(connection, "", DONE);
+        assert!(matches!(rig.outcome(call), Some(Outcome::Complete(_))));
+    }
+}
+
+#[test]
+fn a_dial_that_hung_before_a_call_came_is_not_waited_for_at_all() {
+    let mut rig = with_a_dial_that_hangs(4);
+    rig.now = rig.now.saturating_add(SPARE * 2);
+    rig.call("c");
+    let asked = rig.asked();
+    assert!(matches!(asked.as_slice(), [Action::Dial { .. }]), "{asked:?}");
+    // What comes late is of use all the same.
+    rig.pool.handle_connected(SECOND, rig.now);
+    assert_eq!(rig.asked(), [Action::Write { connection: SECOND }]);
+}
+
+#[test]
+fn whose_connection_another_took_does_not_wait_for_the_one_that_hangs() {
+    let mut rig = with_a_dial_that_hangs(4);
+    rig.pool.handle_connect_failed(SECOND, rig.now);
+    let (first, second) = (rig.call("c"), rig.call("d"));
+    let asked = rig.asked();
+    let [Action::Dial { .. }, Action::Dial { connection, .. }] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    // The older call takes what was begun for the younger one.
+    rig.pool.handle_connected(*connection, rig.now);
+    rig.answer(*connection, "", DONE);
+    assert!(matches!(rig.outcome(first), Some(Outcome::Complete(_))));
+    rig.pool.handle_eof(*connection, false, rig.now);
+    assert_eq!(rig.outcome(second), None);
+    rig.now = rig.now.saturating_add(SPARE);
+    rig.pool.handle_timeout(rig.now);
+    let asked = rig.asked();
+    assert!(matches!(asked.last(), Some(Action::Dial { .. })), "{asked:?}");
 }
 
 #[test]
