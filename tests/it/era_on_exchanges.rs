@@ -100,6 +100,54 @@ fn a_handshake_without_an_answer_is_no_disagreement_on_versions() {
 }
 
 #[test]
+fn a_probe_of_a_pinned_revision_without_an_answer_is_no_disagreement_on_versions() {
+    let unanswered = Violation::Unanswered { method: Method::ServerDiscover };
+    for (end, reason) in [
+        (End::Broken, CloseReason::Eof),
+        (End::Finished, CloseReason::Protocol(unanswered)),
+        (End::Refused(404), CloseReason::HttpRefused(HttpRefusal::new(404).into())),
+        (End::Refused(503), CloseReason::HttpRefused(HttpRefusal::new(503).into())),
+    ] {
+        let server = Server::modern().with("server/discover", move |_, out| out.end(end));
+        let mut config = config();
+        config.start = Start::Pinned(Revision::V2026_07_28);
+        let mut client = Client::start(On::Exchanges, config, server);
+        assert_eq!(client.until_closed(), reason);
+        assert_eq!(client.count("initialize"), 0);
+        assert!(client.verdicts().is_empty(), "nothing to remember");
+    }
+}
+
+#[test]
+fn an_answer_that_opens_nothing_since_it_cannot_be_read_is_told_as_that() {
+    type Check = fn(&Violation) -> bool;
+    let rows: [(&str, Check); 2] = [
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}"#, |why| {
+            matches!(why, Violation::Malformed(_))
+        }),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{"long":"LONG"}}"#, |why| {
+            matches!(why, Violation::MessageTooLong { .. })
+        }),
+    ];
+    for start in [Start::Pinned(Revision::V2026_07_28), Start::Pinned(Revision::V2025_11_25), Start::Unknown]
+    {
+        for (answer, check) in rows {
+            let says = move |request: &serde_json::Value, out: &mut sanswire_tests::peer::Out<'_>| {
+                let answer = answer.replace("ID", &request["id"].to_string());
+                out.raw(answer.replace("LONG", &"x".repeat(100_000)) + "\n");
+            };
+            let server = Server::modern().with("server/discover", says).with("initialize", says);
+            let mut config = config();
+            config.start = start.clone();
+            config.limits.max_message_bytes = 64 * 1024;
+            let mut client = Client::start(On::Line, config, server);
+            let reason = client.until_closed();
+            assert!(matches!(&reason, CloseReason::Protocol(why) if check(why)), "{start:?}: {reason:?}");
+        }
+    }
+}
+
+#[test]
 fn a_request_that_is_refused_ends_alone() {
     let mut client = Client::modern(On::Exchanges);
     client.link.server_mut().on("tools/call", |_, out| out.end(End::Refused(503)));

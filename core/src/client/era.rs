@@ -49,7 +49,9 @@ pub fn next_start(reason: &CloseReason, start: &Start, attempt: u32) -> Option<S
             CloseReason::Eof
             | CloseReason::ConnectTimeout { .. }
             | CloseReason::Incompatible { .. }
-            | CloseReason::Protocol(Violation::Unanswered { .. })
+            | CloseReason::Protocol(
+                Violation::Unanswered { .. } | Violation::Malformed(_) | Violation::MessageTooLong { .. },
+            )
             | CloseReason::Refused { .. },
         )
         // Probed without a hedge, so an old server that is silent on the probe was never asked to shake hands.

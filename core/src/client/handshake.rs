@@ -46,10 +46,22 @@ impl Session {
 
     /// The stream of the probe or the handshake ended without an answer.
     pub(super) fn opening_ended(&mut self, owner: Owner, end: &ExchangeEnd, now: Instant) {
-        match end {
-            ExchangeEnd::Refused(refusal) if owner == Owner::Probe && speaks_of_legacy(refusal.status) => {
-                self.opening_answered(owner, Reply::Unusable, now);
+        let method = if owner == Owner::Probe { Method::ServerDiscover } else { Method::Initialize };
+        // No answer says nothing of versions: often nobody there speaks HTTP.
+        let (why, says_nothing) = match end {
+            ExchangeEnd::Refused(refusal) => {
+                (CloseReason::HttpRefused(Box::new(refusal.clone())), speaks_of_legacy(refusal.status))
             }
+            ExchangeEnd::Challenged(challenge) => {
+                (CloseReason::Challenged(Box::new(challenge.clone())), false)
+            }
+            ExchangeEnd::Unreachable => (CloseReason::Unreachable, false),
+            ExchangeEnd::SessionGone => (CloseReason::SessionGone, false),
+            ExchangeEnd::Broken => (CloseReason::Eof, true),
+            ExchangeEnd::Faulty(fault) => (CloseReason::Protocol(Violation::Http(*fault)), true),
+            ExchangeEnd::Finished => (CloseReason::Protocol(Violation::Unanswered { method }), true),
+        };
+        match end {
             // No answer, and no refusal either: a handshake tells. If that fails as well, this is what is told.
             ExchangeEnd::Refused(refusal) if owner == Owner::Probe && refusal.status < 300 => {
                 if let Some(opening) = self.opening_mut() {
@@ -57,27 +69,17 @@ impl Session {
                 }
                 self.opening_answered(owner, Reply::Unusable, now);
             }
-            ExchangeEnd::Refused(refusal) => {
-                self.opening_failed(CloseReason::HttpRefused(Box::new(refusal.clone())));
-            }
-            ExchangeEnd::Challenged(challenge) => {
-                self.opening_failed(CloseReason::Challenged(Box::new(challenge.clone())));
-            }
-            ExchangeEnd::Unreachable => self.opening_failed(CloseReason::Unreachable),
-            ExchangeEnd::SessionGone => self.opening_failed(CloseReason::SessionGone),
-            // A handshake that breaks off says nothing of versions: often nobody there speaks HTTP.
-            ExchangeEnd::Broken if owner == Owner::Initialize => self.opening_failed(CloseReason::Eof),
-            ExchangeEnd::Faulty(fault) if owner == Owner::Initialize => {
-                self.opening_failed(CloseReason::Protocol(Violation::Http(*fault)));
-            }
-            ExchangeEnd::Finished if owner == Owner::Initialize => {
-                let unanswered = Violation::Unanswered { method: Method::Initialize };
-                self.opening_failed(CloseReason::Protocol(unanswered));
-            }
-            ExchangeEnd::Finished | ExchangeEnd::Broken | ExchangeEnd::Faulty(_) => {
-                self.opening_answered(owner, Reply::Unusable, now);
-            }
+            _ if owner == Owner::Probe && says_nothing => self.opening_unusable(owner, why, now),
+            _ => self.opening_failed(why),
         }
+    }
+
+    /// The probe or the handshake had no answer that can be used, for this.
+    pub(super) fn opening_unusable(&mut self, owner: Owner, why: CloseReason, now: Instant) {
+        if let Some(opening) = self.opening_mut() {
+            opening.note_unusable(why);
+        }
+        self.opening_answered(owner, Reply::Unusable, now);
     }
 
     fn opening_failed(&mut self, reason: CloseReason) {
@@ -85,8 +87,8 @@ impl Session {
             return self.renewal_failed(reason);
         }
         let Some(opening) = self.opening_mut() else { return };
-        let first = opening.first_refusal.take();
-        self.finish(first.map_or(reason, |refusal| CloseReason::HttpRefused(Box::new(refusal))));
+        let reason = opening.settle(reason);
+        self.finish(reason);
     }
 
     pub(super) fn opening_timeout(&mut self, now: Instant) {
@@ -133,8 +135,10 @@ impl Session {
                 }
             }
             Step::Close(reason, verdict) => {
-                let first = self.opening_mut().and_then(|opening| opening.first_refusal.take());
-                let reason = first.map_or(reason, |refusal| CloseReason::HttpRefused(Box::new(refusal)));
+                let reason = match self.opening_mut() {
+                    Some(opening) => opening.settle(reason),
+                    None => reason,
+                };
                 if let Some(verdict) = verdict {
                     self.events.push(Event::Verdict(verdict));
                 }

@@ -244,7 +244,7 @@ impl Session {
             && self.is_open(id)
         {
             let Some(open) = self.claim(from, id) else { return };
-            return self.unusable_answer(&open, Outcome::Invalid(Violation::Malformed(fault)), now);
+            return self.unusable_answer(&open, Violation::Malformed(fault), now);
         }
         self.stats.junk_lines += 1;
         let answerable = fault.has_method && !self.is_modern();
@@ -269,7 +269,7 @@ impl Session {
             && self.is_open(id)
         {
             let Some(open) = self.claim(from, id) else { return };
-            return self.unusable_answer(&open, Outcome::TooLarge { len, limit }, now);
+            return self.unusable_answer(&open, Violation::MessageTooLong { len, limit }, now);
         }
         self.violation(Violation::MessageTooLong { len, limit });
         if let Some(id) = id.filter(|_| has_method && !self.is_modern()) {
@@ -277,10 +277,18 @@ impl Session {
         }
     }
 
-    fn unusable_answer(&mut self, open: &Open, outcome: Outcome, now: Instant) {
+    fn unusable_answer(&mut self, open: &Open, why: Violation, now: Instant) {
         match open.owner {
-            Owner::Application(request) => self.events.push(Event::Finished { request, outcome }),
-            Owner::Probe | Owner::Initialize => self.opening_answered(open.owner, Reply::Unusable, now),
+            Owner::Application(request) => {
+                let outcome = match why {
+                    Violation::MessageTooLong { len, limit } => Outcome::TooLarge { len, limit },
+                    why => Outcome::Invalid(why),
+                };
+                self.events.push(Event::Finished { request, outcome });
+            }
+            Owner::Probe | Owner::Initialize => {
+                self.opening_unusable(open.owner, CloseReason::Protocol(why), now);
+            }
         }
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Opening {
     pub(super) probed_at: Instant,
     /// What was wrong with an answer to the probe that said nothing of an era.
     pub(super) first_refusal: Option<HttpRefusal>,
+    /// What became of an answer that was none. Told if nothing after it says more.
+    unusable: Option<CloseReason>,
     pub(super) older: Older,
 }
 
@@ -33,7 +35,29 @@ pub(super) enum Older {
 impl Opening {
     pub(super) fn start(config: &Config, now: Instant) -> (Self, Step) {
         let (search, step) = EraSearch::start(&config.start);
-        (Self { search, started: now, probed_at: now, first_refusal: None, older: Older::No }, step)
+        let this = Self {
+            search,
+            started: now,
+            probed_at: now,
+            first_refusal: None,
+            unusable: None,
+            older: Older::No,
+        };
+        (this, step)
+    }
+
+    /// The probe or the handshake had no answer that can be used, for this.
+    pub(super) fn note_unusable(&mut self, why: CloseReason) {
+        self.unusable = Some(why);
+    }
+
+    /// Why no session came about. That no version was named is the server's word only if it gave an answer.
+    pub(super) fn settle(&mut self, reason: CloseReason) -> CloseReason {
+        if let Some(refusal) = self.first_refusal.take() {
+            return CloseReason::HttpRefused(Box::new(refusal));
+        }
+        let named_none = matches!(&reason, CloseReason::Incompatible { supported } if supported.is_empty());
+        self.unusable.take().filter(|_| named_none).unwrap_or(reason)
     }
 
     /// Why neither transport will do, if both were tried.
