@@ -28,6 +28,7 @@ mod http;
 mod http_besieged;
 mod http_descriptors;
 mod http_dial;
+mod http_hostile;
 mod http_peer;
 // The scripted server is the same for clients of all runtimes.
 #[expect(dead_code, reason = "each runtime's tests use another part of it")]
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
                 http_besieged::more_trials(),
                 http_descriptors::trials(),
                 http_dial::trials(),
+                http_hostile::trials(),
                 http_steps::trials(),
                 #[cfg(feature = "tls")]
                 http_tls::trials(),

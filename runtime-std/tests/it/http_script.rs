@@ -101,6 +101,11 @@ impl Answer<'_> {
         self.raw("0\r\n\r\n");
     }
 
+    /// Whether nobody takes what is said any more, as the last word showed.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ends
+    }
+
     /// Closes the connection after this.
     pub(crate) const fn close(&mut self) {
         self.ends = true;
