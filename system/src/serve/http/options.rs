@@ -23,8 +23,8 @@ pub struct HttpOptions {
     pub origins: Names,
     /// Who may come. Empty: anybody.
     pub tokens: Vec<Token>,
-    /// The bounds of each connection. What waits to be written is bounded by the endpoint instead, for all of them together:
-    /// whoever takes its answer the slowest is cut off once it is too much.
+    /// The bounds of each connection. What waits to be written is bounded by
+    /// [`max_outbound_bytes`](Self::max_outbound_bytes) instead, for all of them together.
     pub connection: h1::Limits,
     /// How long a connection may rest where there are as many as there may be
     /// (`Server::set_max_connections`), or as the system has descriptors for: of those that rest for longer, without a
@@ -41,6 +41,14 @@ pub struct HttpOptions {
     pub replies: ReplyShape,
     /// Streams that may be open for notices alone.
     pub max_streams: usize,
+    /// Bytes of bodies and heads that are being read, of all connections together: 256 MiB, and never less than one
+    /// message. Who comes past that is sent away (503).
+    pub max_body_bytes: usize,
+    /// Bytes that wait to be written on one exchange before it takes no more notices: 1 MiB.
+    pub max_stream_bytes: usize,
+    /// Bytes that wait to be written, of all connections together: 256 MiB, and never less than one message. Past that
+    /// whoever takes its answer the slowest is cut off.
+    pub max_outbound_bytes: usize,
     /// Bytes that a legacy session keeps for a client that comes back for them.
     pub max_replay_bytes: usize,
     /// Where what `hosts` and `origins` refuse is told. Nowhere, by default.
@@ -62,6 +70,9 @@ impl Default for HttpOptions {
             keep_alive: config.keep_alive,
             replies: config.replies,
             max_streams: config.max_streams,
+            max_body_bytes: config.max_body_bytes,
+            max_stream_bytes: config.max_stream_bytes,
+            max_outbound_bytes: config.max_outbound_bytes,
             max_replay_bytes: config.max_replay_bytes,
             refusals: None,
         }
@@ -111,6 +122,9 @@ impl HttpOptions {
         endpoint.keep_alive = self.keep_alive;
         endpoint.replies = self.replies;
         endpoint.max_streams = self.max_streams;
+        endpoint.max_body_bytes = self.max_body_bytes;
+        endpoint.max_stream_bytes = self.max_stream_bytes;
+        endpoint.max_outbound_bytes = self.max_outbound_bytes;
         endpoint.max_replay_bytes = self.max_replay_bytes;
         let mut site = SiteConfig::new(endpoint);
         site.connection = self.connection;
@@ -143,13 +157,16 @@ mod tests {
         options.replies = ReplyShape::Stream;
         options.max_streams = 9;
         options.max_replay_bytes = 10;
+        options.max_stream_bytes = 11;
+        (options.max_body_bytes, options.max_outbound_bytes) = (1 << 30, 1 << 31);
         let config = options.site(Config::new("s", "1"), 100).endpoint;
         assert_eq!((&*config.path, config.tokens.len()), ("/here", 1));
         assert_eq!(config.hosts, Names::These(vec!["example.org".into()]));
         assert_eq!(config.origins, Names::These(vec!["https://a.org".into()]));
         assert_eq!((config.max_sessions, config.session_idle.as_secs()), (7, 70));
         assert_eq!((config.keep_alive.as_secs(), config.replies), (8, ReplyShape::Stream));
-        assert_eq!((config.max_streams, config.max_replay_bytes), (9, 10));
+        assert_eq!((config.max_streams, config.max_replay_bytes, config.max_stream_bytes), (9, 10, 11));
+        assert_eq!((config.max_body_bytes, config.max_outbound_bytes), (1 << 30, 1 << 31));
         config.check().unwrap();
     }
 
@@ -178,6 +195,13 @@ mod tests {
         let config = HttpOptions::default().site(server, 1 << 20).endpoint;
         assert_eq!((config.max_body_bytes, config.max_outbound_bytes), (1 << 30, 1 << 30));
         assert_eq!(config.max_exchanges, 1 << 20);
+        let mut options = HttpOptions::default();
+        (options.max_body_bytes, options.max_outbound_bytes) = (0, 0);
+        let server = Config::new("s", "1");
+        let one_message = server.limits.max_message_bytes;
+        let config = options.site(server, 1).endpoint;
+        assert_eq!((config.max_body_bytes, config.max_outbound_bytes), (one_message, one_message));
+        config.check().unwrap();
         let config = HttpOptions::default().site(Config::new("s", "1"), usize::MAX);
         config.check().unwrap();
         let least = EndpointConfig::new(Config::new("s", "1")).max_exchanges;
