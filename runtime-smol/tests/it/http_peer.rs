@@ -1,6 +1,7 @@
 //! A client that writes requests and reads answers byte by byte, for what a real one never does.
 
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future::or;
@@ -10,6 +11,16 @@ use sanswire_smol::sanswire::mcp::types::call_result::CallToolResult;
 use sanswire_smol::{HttpOptions, Server, Stopper, bind_loopback};
 
 use crate::common::raw;
+
+/// Options by which nothing happens but what is made to: no deadline of a connection or a stream comes within a test, and so
+/// none hides that nobody was woken.
+pub(crate) fn patient() -> HttpOptions {
+    let hour = Duration::from_secs(3600);
+    let mut options = HttpOptions::default();
+    options.keep_alive = hour;
+    (options.connection.head, options.connection.stall, options.connection.idle) = (hour, hour, hour);
+    options
+}
 
 /// Serves while `use_it` lasts, and ends then.
 pub(crate) async fn with<T>(

@@ -37,6 +37,7 @@ mod http_script;
 mod http_steps;
 #[cfg(feature = "tls")]
 mod http_tls;
+mod http_wakes;
 mod leading;
 mod listening;
 mod parting;
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
                 http_steps::trials(),
                 #[cfg(feature = "tls")]
                 http_tls::trials(),
+                http_wakes::trials(),
                 leading::trials(),
                 listening::trials(),
                 parting::trials(),

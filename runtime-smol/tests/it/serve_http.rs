@@ -10,7 +10,7 @@ use sanswire_smol::{Elicited, HttpOptions, Refusals, Schema, Server, Tool};
 
 use crate::common::{Env, eventually, trials};
 use crate::http_peer::{
-    Session, Wire, call, listen, method, modern, modern_with, post, said, until_stopped, with,
+    Session, Wire, call, listen, method, modern, modern_with, patient, post, said, until_stopped, with,
 };
 
 trials! {
@@ -118,7 +118,7 @@ fn server() -> (Server, Seen) {
 }
 
 fn options() -> HttpOptions {
-    HttpOptions::default()
+    patient()
 }
 
 async fn a_call_is_answered_in_both_eras(_: Env) {

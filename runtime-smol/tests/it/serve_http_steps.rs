@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::future::yield_now;
-use sanswire_smol::{HttpOptions, Schema, Server, Stopper, Tool, bind_loopback};
+use sanswire_smol::{Schema, Server, Stopper, Tool, bind_loopback};
 
 use crate::common::{Driven, raw};
-use crate::http_peer::{call, listen, post};
+use crate::http_peer::{call, listen, patient, post};
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     [End::Dropped, End::Left, End::Stopped, End::StoppedNow]
@@ -221,7 +221,7 @@ fn ends_after(polls: u32, end: End) -> bool {
     let address = listener.local_addr().unwrap();
     let serves = server.clone();
     let mut serves = Driven::new(async move {
-        serves.serve_http(listener, HttpOptions::default()).await.unwrap();
+        serves.serve_http(listener, patient()).await.unwrap();
     });
     let mut peers = Peers::new(address);
     for _ in 0..polls {
