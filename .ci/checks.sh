@@ -140,7 +140,7 @@ check_dependencies() {
     [ "$(count "$smol_tls")" -le 44 ] || fail "sanswire-smol with tls depends on too much:" $smol_tls
     if echo "$every" | grep -E '^(tokio|async-std)$'; then fail "an async runtime is in a normal dependency tree"; fi
     # Every direct dependency has its reason in the table of docs/architecture.md.
-    for crate in sanswire sanswire-system sanswire-std sanswire-smol sanswire-pair sanswire-cli; do
+    for crate in sanswire sanswire-system sanswire-std sanswire-smol sanswire-pair sanswire-check sanswire-cli; do
         direct=$(packages -p "$crate" --depth 1 --all-features --target all)
         for name in $direct; do
             grep -q "^| \`$name\` " docs/architecture.md ||

@@ -233,6 +233,22 @@ pub(crate) enum Verb {
         #[command(flatten)]
         reach: Reach,
     },
+    /// Check what a server does over standard input and output against the specification, rule by rule
+    ///
+    /// It is started many times, and no tool is called. Exit status 6: it breaks a rule that it must keep.
+    Check {
+        /// This server; without it, the command behind --
+        server: Option<String>,
+        /// Only the checks whose name begins with this
+        #[arg(long, value_name = "NAME")]
+        only: Vec<String>,
+        /// List the checks, and start nothing
+        #[arg(long, conflicts_with_all = ["only", "server", "command"])]
+        list: bool,
+        /// Start this program, with these arguments, as they are
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<OsString>,
+    },
     /// Put a server into your file: NAME -- COMMAND ARGUMENT…, or NAME --url URL; without either, it asks
     ///
     /// --env, --inherit-env, --cwd, --timeout and --era are saved with it.

@@ -2,6 +2,7 @@
 
 mod add;
 mod call;
+mod check;
 mod complete;
 mod doctor;
 mod exposed;
@@ -47,6 +48,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Prompt { words, reach } => prompts::get(context, &words, &reach),
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
+        Verb::Check { list: true, .. } => check::list(context),
+        Verb::Check { server, only, command, list: false } => check::run(context, server, only, command),
         Verb::Add(addition) => add::run(context, &addition),
         Verb::Remove { name } => saved::run(context, &name, Change::Remove),
         Verb::Enable { name } => saved::run(context, &name, Change::Enable),

@@ -6,6 +6,7 @@ mod add;
 mod add_asks;
 mod approvals;
 mod arguments;
+mod check;
 mod configuration;
 mod demo;
 mod doctor;

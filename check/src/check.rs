@@ -1,0 +1,96 @@
+//! A check, as data.
+
+use sanswire::mcp::Revision;
+
+use crate::finding::Finding;
+use crate::talk::Talk;
+
+/// One rule, and what shows that it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// What it is called for ever: `framing-split-lines`.
+    pub id: &'static str,
+    /// What a server has to do, in one sentence.
+    pub title: &'static str,
+    /// Where that is said.
+    pub source: Source,
+    /// How much it weighs.
+    pub strength: Strength,
+    /// In which revisions it holds.
+    pub speaks: Speaks,
+    /// The capabilities that a server has to declare for it: `tools`.
+    pub needs: &'static [&'static str],
+    /// Whether its process serves other checks as well.
+    pub company: Company,
+    /// What a correct server does, and why it matters: for whoever has to mend one.
+    pub explain: &'static str,
+    /// What it does.
+    pub run: fn(&mut Talk) -> Result<(), Finding>,
+}
+
+/// Where a rule stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A page of the specification and a heading on it: `basic/transports#stdio`.
+    Spec(&'static str),
+    /// A section of the JSON-RPC 2.0 specification.
+    JsonRpc(&'static str),
+    /// An RFC and its section.
+    Rfc(u16, &'static str),
+    /// What clients were seen to stumble over: advice of this program.
+    Practice,
+}
+
+impl Source {
+    /// The address of it, for a revision.
+    #[must_use]
+    pub fn url(self, revision: Revision) -> Option<String> {
+        match self {
+            Self::Spec(page) => {
+                Some(format!("https://modelcontextprotocol.io/specification/{revision}/{page}"))
+            }
+            Self::JsonRpc(section) => Some(format!("https://www.jsonrpc.org/specification#{section}")),
+            Self::Rfc(number, section) => {
+                Some(format!("https://www.rfc-editor.org/rfc/rfc{number}#section-{section}"))
+            }
+            Self::Practice => None,
+        }
+    }
+}
+
+/// How much a rule weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Strength {
+    /// Our own advice: it informs.
+    Advice,
+    /// SHOULD: it warns.
+    Should,
+    /// MUST: it fails.
+    Must,
+}
+
+/// In which revisions a check is tried, of those that the server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Speaks {
+    /// The newest of each era: what does not change between revisions.
+    EachEra,
+    /// Each of them between these, both included.
+    Between(Revision, Revision),
+    /// The newest that opens with a handshake.
+    Legacy,
+    /// The one without a handshake.
+    Modern,
+}
+
+/// Whether a process serves one check or many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// It gets a process of its own, and may leave it in any state.
+    Alone,
+    /// It shares an opened connection with others. A connection that it leaves unusable is not used again, and that is a
+    /// finding.
+    Shared,
+}

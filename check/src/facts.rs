@@ -1,0 +1,82 @@
+//! What is known of the server before it is checked.
+
+use sanswire::jsonrpc::{JsonRef, RawJson};
+use sanswire::mcp::{Era, Revision};
+
+use crate::finding::Finding;
+use crate::plan::Plan;
+use crate::talk::{Answer, Talk};
+use crate::transcript::Transcript;
+
+/// What the server said of itself when it was opened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// The result of `initialize` or `server/discover`.
+    pub(crate) opened: Option<RawJson>,
+}
+
+impl Facts {
+    fn of(answer: &Answer) -> Self {
+        Self { opened: answer.result().and_then(|result| RawJson::from_slice(result.as_bytes(), 512).ok()) }
+    }
+
+    /// Whether it declares this capability.
+    pub(crate) fn declares(&self, capability: &str) -> bool {
+        let declared = self.opened.as_ref().and_then(|opened| opened.view().get("capabilities"));
+        declared.and_then(|all| all.get(capability)).is_some()
+    }
+
+    /// Its name and version, as it says them.
+    pub(crate) fn name(&self) -> Option<String> {
+        let view = self.opened.as_ref()?.view();
+        let info = view
+            .get("serverInfo")
+            .or_else(|| view.get("_meta")?.get("io.modelcontextprotocol/serverInfo"))?;
+        let part = |name| info.get(name).and_then(JsonRef::str).map(|text| text.decode());
+        Some(format!("{} {}", part("name")?, part("version").unwrap_or_default()).trim().to_owned())
+    }
+}
+
+/// What came of asking a server how it speaks.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// The revisions that it speaks, with what it said in each.
+    pub(crate) speaks: Vec<(Revision, Facts)>,
+    /// Why it could not be spoken to at all.
+    pub(crate) silent: Option<(Finding, Transcript)>,
+}
+
+/// Opens the server in each revision, with a process for each.
+pub(crate) fn survey(plan: &Plan) -> Survey {
+    let mut survey = Survey { speaks: Vec::new(), silent: None };
+    for revision in plan.revisions.iter().rev().copied() {
+        let mut talk = match Talk::start(plan, revision, Facts::default()) {
+            Ok(talk) => talk,
+            Err(error) => {
+                let finding = Finding::new("a program that can be started", error);
+                survey.silent.get_or_insert((finding, Transcript::new()));
+                break;
+            }
+        };
+        match talk.open() {
+            Ok(answer) if speaks(&answer, revision) => survey.speaks.push((revision, Facts::of(&answer))),
+            // It answers, and speaks something else.
+            Ok(_) => {}
+            Err(finding) => {
+                survey.silent.get_or_insert((finding, talk.into_transcript()));
+                continue;
+            }
+        }
+    }
+    survey.speaks.reverse();
+    survey
+}
+
+fn speaks(answer: &Answer, revision: Revision) -> bool {
+    let Some(result) = answer.result() else { return false };
+    let is = |it: JsonRef<'_>| it.str().is_some_and(|text| text.eq_str(revision.as_str()));
+    match revision.era() {
+        Era::Legacy => result.get("protocolVersion").is_some_and(is),
+        Era::Modern => result.get("supportedVersions").is_some_and(|all| all.elements().any(is)),
+    }
+}

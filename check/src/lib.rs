@@ -1,0 +1,36 @@
+//! What a server of the Model Context Protocol does over standard input and output, against the specification, rule by
+//! rule. A check plays the client at the other end: it may say any bytes at any moment, and knows what has to come back.
+//!
+//! [`Check`]s are data: what one is about, where the specification says so, how much it weighs, in which revisions, and
+//! what it does. [`run`] starts the program as often as they need, one process for many checks where one cannot spoil the
+//! next, and gives a [`Report`]. Nothing is called that could change something: tools are called only where the
+//! [`Plan`] names one.
+//!
+//! ```no_run
+//! use sanswire_check::{Command, Plan, run};
+//!
+//! let report = run(&Plan::new(Command::new("my-server")));
+//! println!("{report}");
+//! std::process::exit(i32::from(report.status()));
+//! ```
+
+mod check;
+mod facts;
+mod finding;
+mod plan;
+mod process;
+mod report;
+mod run;
+mod server;
+mod talk;
+mod transcript;
+
+pub use check::{Check, Company, Source, Speaks, Strength};
+pub use finding::Finding;
+pub use plan::Plan;
+pub use report::{Found, Report, Result, Verdict};
+pub use run::run;
+pub use sanswire_system::Command;
+pub use server::all;
+pub use talk::Talk;
+pub use transcript::{Entry, From, Transcript};

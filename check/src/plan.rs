@@ -1,0 +1,43 @@
+//! What is to be checked, and how.
+
+use std::time::Duration;
+
+use sanswire::mcp::Revision;
+use sanswire_system::Command;
+
+/// What is to be checked, and how.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The server. It is started many times.
+    pub command: Command,
+    /// The checks whose id begins with one of these. Default: all.
+    pub only: Vec<String>,
+    /// The revisions to speak, of those that the server speaks. Default: all.
+    pub revisions: Vec<Revision>,
+    /// The longest that a start may take, up to the first answer. 30 s.
+    pub start: Duration,
+    /// The longest that an answer may take. 5 s.
+    pub answer: Duration,
+    /// How many processes run at once. 4.
+    pub jobs: usize,
+}
+
+impl Plan {
+    /// Everything about this server.
+    #[must_use]
+    pub fn new(command: Command) -> Self {
+        Self {
+            command,
+            only: Vec::new(),
+            revisions: Revision::ALL.to_vec(),
+            start: Duration::from_secs(30),
+            answer: Duration::from_secs(5),
+            jobs: 4,
+        }
+    }
+
+    pub(crate) fn wants(&self, id: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| id.starts_with(only.as_str()))
+    }
+}

@@ -1,0 +1,190 @@
+//! The program that is checked: its process and its three pipes.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sanswire_system::Command;
+use sanswire_system::launch::prepare;
+
+/// The longest line that is taken: nobody sends a longer one by mistake.
+pub(crate) const MOST_LINE: usize = 32 << 20;
+/// How many lines may wait: a server that says more waits until they are read.
+const WAITING: usize = 1024;
+
+/// What came from the program.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// A line of standard output, without its line feed. `ended`: there was one.
+    Line { bytes: Vec<u8>, ended: bool },
+    /// A line that was longer than any may be. Nothing more is read.
+    TooLong,
+    /// The end of standard output.
+    End,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    input: Option<SyncSender<Vec<u8>>>,
+    output: Receiver<Heard>,
+    stderr: Receiver<Vec<u8>>,
+    ended: bool,
+}
+
+impl Process {
+    pub(crate) fn start(command: &Command) -> io::Result<Self> {
+        let mut system = prepare(command, None, false).map_err(io::Error::other)?.system;
+        system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        sanswire_system::os::bind_to_parent(&mut system);
+        let mut child = system.spawn()?;
+        let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("the program has no pipes"));
+        };
+        let (say, said) = sync_channel::<Vec<u8>>(WAITING);
+        thread::Builder::new().name("check input".into()).spawn(move || write_all(stdin, &said))?;
+        let (hear, output) = sync_channel(WAITING);
+        thread::Builder::new().name("check output".into()).spawn(move || {
+            lines(&mut stdout, &hear);
+        })?;
+        let (complain, complaints) = sync_channel(WAITING);
+        thread::Builder::new().name("check stderr".into()).spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(len @ 1..) = stderr.read(&mut buffer) {
+                // What does not fit is dropped: a server must not wait for its log to be read.
+                let _ = complain.try_send(buffer[..len].to_vec());
+            }
+        })?;
+        Ok(Self { child, input: Some(say), output, stderr: complaints, ended: false })
+    }
+
+    /// Says it, now or as soon as the program reads. Whether there is still an input.
+    pub(crate) fn say(&mut self, bytes: &[u8]) -> bool {
+        self.input.as_ref().is_some_and(|input| input.try_send(bytes.to_vec()).is_ok())
+    }
+
+    /// Ends standard input, behind what was said.
+    pub(crate) fn end_input(&mut self) {
+        self.input = None;
+    }
+
+    /// What comes next, if anything comes by then.
+    pub(crate) fn hear(&mut self, until: Instant) -> Option<Heard> {
+        if self.ended {
+            return Some(Heard::End);
+        }
+        let heard = match self.output.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(heard) => heard,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+        };
+        self.ended = matches!(heard, Heard::End | Heard::TooLong);
+        Some(heard)
+    }
+
+    /// What it has written to standard error since.
+    pub(crate) fn complaints(&mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        loop {
+            match self.stderr.try_recv() {
+                Ok(bytes) => all.extend(bytes),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return all,
+            }
+        }
+    }
+
+    /// How it exited, if it does by then.
+    pub(crate) fn exit(&mut self, until: Instant) -> Option<ExitStatus> {
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            thread::sleep(left.min(Duration::from_millis(5)));
+        }
+    }
+
+    /// Sends it and its relatives a signal, where the system has those.
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Nothing is left of it and its relatives. It is waited for last, so that its number is not another's by then.
+    fn drop(&mut self) {
+        self.input = None;
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::KILL);
+        #[cfg(not(unix))]
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn write_all(mut stdin: ChildStdin, said: &Receiver<Vec<u8>>) {
+    while let Ok(bytes) = said.recv() {
+        if stdin.write_all(&bytes).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Cuts what comes into lines.
+fn lines(from: &mut impl io::Read, to: &SyncSender<Heard>) {
+    let (mut line, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let len = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        let mut rest = &buffer[..len];
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+            line.extend_from_slice(&rest[..at]);
+            if to.send(Heard::Line { bytes: std::mem::take(&mut line), ended: true }).is_err() {
+                return;
+            }
+            rest = &rest[at + 1..];
+        }
+        line.extend_from_slice(rest);
+        if line.len() > MOST_LINE {
+            let _ = to.send(Heard::TooLong);
+            return;
+        }
+    }
+    if !line.is_empty() {
+        let _ = to.send(Heard::Line { bytes: line, ended: false });
+    }
+    let _ = to.send(Heard::End);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_whatever_the_reads_are() {
+        let (to, from) = sync_channel(16);
+        let mut input = io::Cursor::new(b"a\n\nbc\r\nd".to_vec()).chain(io::Cursor::new(b"e".to_vec()));
+        lines(&mut input, &to);
+        let line = |bytes: &[u8], ended| Heard::Line { bytes: bytes.to_vec(), ended };
+        let heard: Vec<_> = from.try_iter().collect();
+        assert_eq!(
+            heard,
+            [line(b"a", true), line(b"", true), line(b"bc\r", true), line(b"de", false), Heard::End]
+        );
+    }
+}

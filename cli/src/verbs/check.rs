@@ -1,0 +1,85 @@
+//! `check`: what a server does over standard input and output, against the specification.
+
+use std::ffi::OsString;
+
+use sanswire::jsonrpc::RawJson;
+use sanswire_check::{Plan, all};
+
+use crate::context::Context;
+use crate::failure::{Failure, status};
+use crate::json::object;
+use crate::mask::Mask;
+use crate::options::{EraChoice, Reach};
+use crate::output::{document, json_document};
+use crate::server::Means;
+use crate::target::select;
+
+/// Tells which checks there are.
+pub(super) fn list(context: &Context) -> Result<u8, Failure> {
+    if context.common.json {
+        json_document(&object(|w| {
+            w.array("checks", |w| {
+                for check in all() {
+                    w.raw(check.to_json().view());
+                }
+            });
+        }))?;
+        return Ok(0);
+    }
+    let lines: String =
+        all().map(|check| format!("{} ({}): {}\n", check.id, check.strength.as_str(), check.title)).collect();
+    document(&lines)?;
+    Ok(0)
+}
+
+/// Checks one server.
+pub(super) fn run(
+    context: &Context,
+    name: Option<String>,
+    only: Vec<String>,
+    command: Vec<OsString>,
+) -> Result<u8, Failure> {
+    if let Some(unknown) = only.iter().find(|only| !all().any(|check| check.id.starts_with(only.as_str()))) {
+        let message = format!("no check's name begins with {unknown}");
+        return Err(Failure::new(status::OTHER, "usage", message).hint("check --list names them all"));
+    }
+    let reach = Reach { command, ..Reach::default() };
+    let names: Vec<String> = name.into_iter().collect();
+    if names.is_empty() && !reach.is_given() {
+        let message = "there is no server to check";
+        let hint = "sanswire check -- COMMAND ARGUMENT\u{2026}, or the name of one that is configured";
+        return Err(Failure::new(status::OTHER, "usage", message).hint(hint));
+    }
+    let (servers, _) = select(context, &names, &reach)?;
+    let Some((_, server)) = servers.into_iter().next() else { return Ok(0) };
+    let server = server?;
+    let Means::Command(command) = &server.means else {
+        let message =
+            "only servers that are started, and speak over standard input and output, can be checked";
+        return Err(Failure::new(status::OTHER, "usage", message).hint("doctor looks at any server"));
+    };
+    let mut plan = Plan::new(command.clone());
+    plan.only = only;
+    match context.common.era {
+        Some(EraChoice::Legacy) => plan.revisions.retain(|it| it.era() == sanswire::mcp::Era::Legacy),
+        Some(EraChoice::Modern) => plan.revisions.retain(|it| it.era() == sanswire::mcp::Era::Modern),
+        Some(EraChoice::Date(only)) => plan.revisions = vec![only],
+        Some(EraChoice::Auto) | None => {}
+    }
+    if let Some(timeout) = context.common.timeout {
+        (plan.start, plan.answer) = (timeout, timeout);
+    }
+    let mask = Mask::new(server.secrets.iter().cloned());
+    let report = sanswire_check::run(&plan);
+    if context.common.json {
+        let json = report.to_json();
+        let masked = RawJson::parse_str(&mask.apply(json.as_str())).map_err(|_| {
+            let message = "the report holds a secret that cannot be masked without breaking it";
+            Failure::new(status::OTHER, "masked", message).hint("leave out --json, or use a longer secret")
+        })?;
+        json_document(&masked)?;
+    } else {
+        document(&(mask.apply(&report.to_string()).into_owned() + "\n"))?;
+    }
+    Ok(report.status())
+}
