@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal as _;
 
+use sanswire_std::recording::Recording;
+
 use crate::config::Configuration;
 use crate::failure::Failure;
 use crate::options::Common;
@@ -17,6 +19,7 @@ pub(crate) struct Context {
     /// Whether there is a person to keep amused.
     pub(crate) animated: bool,
     pub(crate) trace: Option<TraceFile>,
+    pub(crate) recording: Option<Recording>,
     /// What earlier runs left.
     pub(crate) state: State,
 }
@@ -29,6 +32,7 @@ impl Context {
             interactive: stderr && std::io::stdin().is_terminal(),
             animated: stderr && !common.quiet,
             trace: common.trace.as_deref().map(TraceFile::create).transpose()?,
+            recording: common.record.as_deref().map(crate::record::create).transpose()?,
             state: State::of_user(!common.quiet && !common.json),
             common,
         })

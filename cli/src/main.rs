@@ -16,6 +16,7 @@ mod mask;
 mod options;
 mod output;
 mod prompt;
+mod record;
 mod refusal;
 mod server;
 mod session;

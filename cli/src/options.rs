@@ -48,6 +48,9 @@ pub(crate) struct Common {
     /// Write every message to FILE, one line of JSON each, secrets of the configuration masked
     #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write what the machines of this run are given and what they do to FILE, for `replay`; secrets are blotted out
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
+    pub(crate) record: Option<PathBuf>,
     /// Read the servers from FILE alone
     #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
     pub(crate) config: Option<PathBuf>,
@@ -283,6 +286,13 @@ pub(crate) enum Verb {
     Policy {
         #[command(subcommand)]
         what: PolicyVerb,
+    },
+    /// Feed what --record wrote to fresh machines; status 6 if they do something else than was recorded
+    ///
+    /// Of a file of --trace, tells what its messages are.
+    Replay {
+        /// The file
+        file: PathBuf,
     },
     /// Show every bound, and the most memory that they come to
     Limits,

@@ -12,6 +12,7 @@ mod limits;
 mod many;
 mod policy;
 mod prompts;
+mod replay;
 mod resources;
 mod saved;
 mod servers;
@@ -57,11 +58,13 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Import { words, dry_run } => import::run(context, &words, dry_run),
         Verb::Policy { what } => policy::run(context, &what),
         Verb::Limits => limits::run(context),
+        Verb::Replay { file } => replay::run(context, &file),
         Verb::DemoServer(_) | Verb::Completions { .. } => Ok(0),
     };
     if context.trace.as_ref().is_some_and(TraceFile::is_incomplete) {
         context.warn("the trace is incomplete: not everything could be written");
     }
+    crate::record::finish(context);
     done
 }
 

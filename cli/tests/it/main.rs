@@ -28,6 +28,7 @@ mod plain_secrets;
 mod policy;
 mod pty;
 mod readme;
+mod record;
 mod secrets;
 mod servers;
 mod signals;
