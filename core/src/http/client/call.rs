@@ -19,7 +19,7 @@ use crate::mcp::{Era, Method, codes};
 use crate::time::Instant;
 
 /// So many notifications and answers of ours may be on their way at once: a server that asks without end gets no more.
-pub(super) const MAX_NOTES: usize = 256;
+pub(in crate::http) const MAX_NOTES: usize = 256;
 /// How much of what a challenge says is kept.
 const MESSAGE_BYTES: usize = 4096;
 
@@ -70,7 +70,7 @@ impl Client {
                 Place::Held | Place::FallsBack(_) | Place::Refetches(_) => {}
                 Place::Waits => left = true,
                 Place::On(on) => {
-                    left = !self.is_queued(on);
+                    left = self.may_be_known(on);
                     wire = Some(on);
                 }
             }

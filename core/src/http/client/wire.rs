@@ -154,6 +154,7 @@ impl Client {
     /// The exchange is over.
     pub(super) fn take_wire(&mut self, handle: HttpHandle) -> Option<Wire> {
         let wire = self.wires.remove(&handle)?;
+        self.calls.has_left(handle);
         self.reading = self.reading.saturating_sub(wire.reading.retained_bytes());
         if let Reading::Drain(_, until) = wire.reading {
             self.drains.remove(&(until, handle));
@@ -173,11 +174,10 @@ impl Client {
         }
     }
 
-    /// Whether the runtime has not taken this exchange yet: nothing of it can have left.
-    pub(super) fn is_queued(&self, handle: HttpHandle) -> bool {
-        self.effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Open { exchange, .. } if *exchange == handle))
+    /// Whether the server can have heard of what this exchange is for.
+    pub(super) fn may_be_known(&self, handle: HttpHandle) -> bool {
+        // What fetches the rest of an answer follows a request that was read.
+        self.wires.get(&handle).is_none_or(|wire| wire.sent || !matches!(wire.role, Role::Call(_)))
     }
 
     pub(super) fn close_drained(&mut self, now: Instant) {

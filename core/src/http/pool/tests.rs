@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use super::assign::{RESERVE, SPARE};
 use super::*;
-use crate::client::{Config, Event, Outcome, RequestHandle, RequestOptions};
+use crate::client::{Config, Event, Outcome, RequestHandle, RequestOptions, Start};
 use crate::http::Url;
 use crate::http::client::Target;
 use crate::jsonrpc::RawJson;
-use crate::mcp::Method;
+use crate::mcp::{Method, Revision};
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}"#;
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
@@ -29,6 +29,11 @@ impl Rig {
     }
 
     fn with(config: Config, most: usize) -> Self {
+        Self::answered(config, most, DISCOVERED)
+    }
+
+    /// The first request was answered so.
+    fn answered(config: Config, most: usize, result: &str) -> Self {
         let target = Target::new(Url::parse("http://h:1/mcp").unwrap());
         let now = Instant::from_millis(1000);
         let client = Client::new(config, target, [1; 32], now).unwrap();
@@ -36,7 +41,7 @@ impl Rig {
         let mut rig = Self { pool, now, actions: Vec::new(), finished: Vec::new() };
         rig.run();
         let first = rig.dialed();
-        rig.answer(first, "", DISCOVERED);
+        rig.answer(first, "", result);
         assert!(rig.pool.session().revision().is_some());
         rig
     }
@@ -239,6 +244,41 @@ fn a_call_that_is_given_up_later_closes_its_connection() {
     let asked = rig.asked();
     assert_eq!(asked.last(), Some(&Action::Close { connection: FIRST }), "{asked:?}");
     assert!(rig.connections().is_empty());
+}
+
+/// Of a session of an older revision, whose server has no stream to push on.
+fn legacy(most: usize) -> Rig {
+    let mut config = Config::new("rig", "1");
+    config.start = Start::Pinned(Revision::V2025_11_25);
+    let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+    let mut rig = Rig::answered(config, most, result);
+    for (sent, status) in [("notifications/initialized", "202 Accepted"), ("GET ", "405 No")] {
+        rig.pool.handle_looked(FIRST, rig.now);
+        assert!(rig.sent(FIRST).contains(sent));
+        rig.says(FIRST, &format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"));
+        rig.run();
+    }
+    rig.actions.clear();
+    rig
+}
+
+#[test]
+fn a_call_that_is_given_up_before_its_connection_is_there_never_leaves() {
+    let mut rig = legacy(1);
+    let runs = rig.call("runs");
+    rig.looked(FIRST);
+    rig.asked();
+    rig.sent(FIRST);
+    let waits = rig.call("waits");
+    assert_eq!(rig.asked(), []);
+    rig.pool.client_mut().cancel(waits, None, rig.now).unwrap();
+    assert_eq!(rig.asked(), [], "there is nothing to tell of what nobody has heard of");
+    assert!(rig.pool.waiting.is_empty());
+    assert_eq!(rig.outcome(waits), Some(Outcome::Cancelled));
+    // Whoever has heard of it is told.
+    rig.pool.client_mut().cancel(runs, None, rig.now).unwrap();
+    let asked = rig.asked();
+    assert!(matches!(asked.as_slice(), [Action::Dial { connection: SECOND, .. }]), "{asked:?}");
 }
 
 #[test]
