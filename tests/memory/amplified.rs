@@ -3,6 +3,7 @@
 use sanswire::client::{Config, LineConnection, RequestOptions, Start};
 use sanswire::limits::Limits;
 use sanswire::mcp::{Method, Revision};
+use sanswire::server;
 
 use crate::counting::{Flood, KIB, NOW};
 
@@ -93,6 +94,36 @@ pub(crate) fn messages_that_fill_half_of_their_buffer() {
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{\"data\":\"{text}\"}}}}\n")
     });
     assert!(taken > 200, "{taken}");
+}
+
+pub(crate) fn served_messages_that_fill_half_of_their_buffer() {
+    let mut limits = tight();
+    limits.max_in_flight = 500;
+    limits.max_queued_event_bytes = 200 * BIG;
+    let mut held = Flood::new(limits.worst_case_server_bytes(), || {
+        let mut config = sanswire_tests::served::config();
+        config.limits = limits;
+        let mut machine = server::LineConnection::new(config, [0; 32], NOW).unwrap();
+        let mut catalog = server::Catalog::new();
+        catalog.tool(&sanswire_tests::client::json(r#"{"name":"t"}"#)).unwrap();
+        machine.set_catalog(catalog);
+        machine
+    });
+    let hello = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
+    held.read(
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{hello}}}\n").as_bytes(),
+    );
+    held.write_all();
+    let text = "x".repeat(BIG / 2 + 2 * KIB);
+    let mut taken = 0;
+    for n in 1..500 {
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"tools/call\",\"params\":{{\"name\":\"t\",\"x\":\"{text}\"}}}}\n"
+        );
+        taken += usize::from(held.read(line.as_bytes()) == line.len());
+    }
+    assert!(taken > 200, "{taken}");
+    held.gauge.came_near(60);
 }
 
 pub(crate) fn errors_in_escapes() {

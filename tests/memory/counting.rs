@@ -91,9 +91,9 @@ impl Gauge {
         self.held.max(0).unsigned_abs()
     }
 
-    /// The limit is no wild guess: at least a so-and-so-manieth part of it was held at some time.
-    pub(crate) fn came_near(&self, part: usize) {
-        self.reached(self.limit / part);
+    /// The limit is no wild guess: at least so many hundredths of it were held at some time.
+    pub(crate) fn came_near(&self, hundredths: usize) {
+        self.reached(self.limit / 100 * hundredths);
     }
 
     /// The flood must have been one: at least so many bytes were held at some time.

@@ -187,6 +187,24 @@ pub(crate) fn requests_with_long_names() {
     }
 }
 
+/// What is known of an open request does not hold the name of its method, which the application may make as long as a
+/// message.
+pub(crate) fn requests_of_methods_with_long_names() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut flood = Flood::start(revision, limits());
+        for _ in 0..200 {
+            let options = RequestOptions::default();
+            flood.run(|machine| {
+                let method = Method::Other("m".repeat(60 * KIB).into());
+                machine.request(method, None, &options, NOW).unwrap();
+            });
+            flood.write_all();
+        }
+        flood.gauge.reached(60 * KIB);
+        assert!(flood.gauge.held() < 512 * KIB, "{} bytes of open requests", flood.gauge.held());
+    }
+}
+
 /// Under the one revision that has batches, a message holds as many messages as it has room for.
 pub(crate) fn batches_as_long_as_allowed() {
     for element in [

@@ -273,6 +273,26 @@ pub(crate) fn client_requests_that_nobody_answers() {
     }
 }
 
+/// What is known of a call that is being answered does not hold the name of its method.
+pub(crate) fn client_methods_with_long_names() {
+    for revision in ERAS {
+        let mut limits = tight();
+        limits.max_in_flight = 200;
+        let mut flood = Flood::ready(revision, limits);
+        for _ in 0..200 {
+            flood.open.clear();
+            flood.run(|client| {
+                let method = Method::Other("m".repeat(60 * KIB).into());
+                client.request(method, None, &RequestOptions::default(), NOW).unwrap();
+            });
+            let open = flood.open.pop().unwrap();
+            flood.stream(open);
+        }
+        flood.gauge.reached(120 * KIB);
+        assert!(flood.gauge.held() < 1024 * KIB, "{} bytes of open requests", flood.gauge.held());
+    }
+}
+
 /// Streams that name an event as long as it may be and break off, and are taken up again and again.
 pub(crate) fn client_streams_that_break_off() {
     let mut limits = tight();

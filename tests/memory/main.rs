@@ -6,10 +6,12 @@ mod amplified;
 mod counting;
 mod fleet;
 mod floods;
+mod full;
 mod host;
 mod http_client;
 mod http_endpoint;
 mod http_h1;
+mod http_pool;
 mod served;
 
 #[global_allocator]
@@ -27,14 +29,20 @@ fn main() {
         ("pings_to_an_application_that_cannot_write", floods::pings_to_an_application_that_cannot_write),
         ("requests_of_the_servers_with_long_ids", floods::requests_of_the_servers_with_long_ids),
         ("requests_with_long_names", floods::requests_with_long_names),
+        ("requests_of_methods_with_long_names", floods::requests_of_methods_with_long_names),
         ("batches_as_long_as_allowed", floods::batches_as_long_as_allowed),
         ("progress_texts_that_are_cut_short", amplified::progress_texts_that_are_cut_short),
         ("messages_that_fill_half_of_their_buffer", amplified::messages_that_fill_half_of_their_buffer),
+        (
+            "served_messages_that_fill_half_of_their_buffer",
+            amplified::served_messages_that_fill_half_of_their_buffer,
+        ),
         ("errors_in_escapes", amplified::errors_in_escapes),
         ("names_in_escapes", amplified::names_in_escapes),
         ("introductions", amplified::introductions),
         ("refusals", amplified::refusals),
         ("many_questions_at_once", amplified::many_questions_at_once),
+        ("every_part_at_once", full::every_part_at_once),
         ("random_runs", floods::random_runs),
         ("served_requests_that_nobody_answers", served::served_requests_that_nobody_answers),
         ("served_events_that_nobody_takes", served::served_events_that_nobody_takes),
@@ -42,6 +50,7 @@ fn main() {
         ("served_batches_as_long_as_allowed", served::served_batches_as_long_as_allowed),
         ("served_subscriptions", served::served_subscriptions),
         ("served_messages_of_many_small_texts", served::served_messages_of_many_small_texts),
+        ("served_every_part_at_once", full::served_every_part_at_once),
         ("served_random_runs", served::served_random_runs),
         ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
         ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
@@ -54,12 +63,17 @@ fn main() {
         ("client_answers_that_never_end", http_client::client_answers_that_never_end),
         ("client_events_that_nobody_takes", http_client::client_events_that_nobody_takes),
         ("client_requests_that_nobody_answers", http_client::client_requests_that_nobody_answers),
+        ("client_methods_with_long_names", http_client::client_methods_with_long_names),
         ("client_streams_that_break_off", http_client::client_streams_that_break_off),
         ("client_redirects", http_client::client_redirects),
         ("client_refusals_for_their_heads", http_client::client_refusals_for_their_heads),
         ("client_listings_of_many_branches", http_client::client_listings_of_many_branches),
         ("client_answers_whose_rest_never_comes", http_client::client_answers_whose_rest_never_comes),
         ("client_of_the_oldest_transport", http_client::client_of_the_oldest_transport),
+        ("pool_requests_that_leave_slowly", http_pool::pool_requests_that_leave_slowly),
+        ("pool_requests_that_wait", http_pool::pool_requests_that_wait),
+        ("pool_calls_that_are_given_up", http_pool::pool_calls_that_are_given_up),
+        ("pool_answers_that_never_end", http_pool::pool_answers_that_never_end),
         ("endpoint_bodies_as_long_as_allowed", http_endpoint::endpoint_bodies_as_long_as_allowed),
         ("endpoint_requests_that_nobody_answers", http_endpoint::endpoint_requests_that_nobody_answers),
         ("endpoint_events_that_nobody_takes", http_endpoint::endpoint_events_that_nobody_takes),
@@ -81,9 +95,11 @@ fn main() {
     }
 }
 
+/// A line of the table: what was held at the most by the machine that came nearest to its bound.
 #[expect(clippy::print_stderr, reason = "a test binary without a harness says itself what it did")]
 fn report(name: &str) {
     let (most, limit) = counting::nearest();
     let kib = |bytes: usize| bytes / counting::KIB;
-    eprintln!("memory {name} ... ok, {} KiB of the {} KiB that are allowed", kib(most), kib(limit));
+    let part = most * 1000 / limit.max(1);
+    eprintln!("{name:<48} {:>8} KiB of {:>8} KiB {:>3}.{} %", kib(most), kib(limit), part / 10, part % 10);
 }

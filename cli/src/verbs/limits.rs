@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sanswire::http::endpoint::EndpointConfig;
-use sanswire::http::h1;
+use sanswire::http::{Pool, h1};
 use sanswire::limits::Limits;
 use sanswire::server::Config;
 use sanswire_std::HttpTarget;
@@ -37,12 +37,12 @@ pub(super) fn run(context: &Context) -> Result<u8, Failure> {
     let host = context.configuration()?.host();
     let servers = host.servers.values().filter(|server| server.enabled).count();
     let hosted = host.worst_case_bytes();
-    let remote_client = limits.worst_case_http_client_bytes();
     // Whoever is spoken to over HTTP has connections beside what is known of the conversation.
     let remote = host.servers.values().filter(|server| server.enabled && server.transport == "http").count();
-    let wire = h1::Limits::default().worst_case_bytes();
-    let wires = HttpTarget::new("http://localhost/").map_or(0, |target| target.max_connections);
-    let each_remote = remote_client.saturating_add(wire.saturating_mul(wires));
+    let wires = HttpTarget::new("http://localhost/").map_or(1, |target| target.max_connections);
+    let with = |wires| Pool::worst_case_bytes(&limits, &h1::Limits::default(), wires);
+    let (each_remote, wire) = (with(wires), with(2) - with(1));
+    let remote_client = each_remote - wire * wires;
     let all = hosted
         .saturating_add(client.saturating_mul(servers - remote))
         .saturating_add(each_remote.saturating_mul(remote));

@@ -141,7 +141,8 @@ impl Session {
             Open {
                 owner: Owner::Application(handle),
                 exchange,
-                method: method.clone(),
+                // A name of the application's may be as long as a message.
+                method: method.clone().bounded(),
                 partition: options.partition,
                 params,
                 round,

@@ -272,10 +272,12 @@ impl Limits {
             // A batch is answered with an error each once there is no more room.
             .saturating_add(self.max_queued_events.saturating_mul(REFUSAL))
             .saturating_mul(2);
+        // A view keeps up to twice its length alive, and one message overshoots.
         let events = self
             .max_queued_event_bytes
             .saturating_add(self.max_message_bytes)
             .saturating_add(MAX_READ_BYTES.saturating_mul(2))
+            .saturating_mul(2)
             .saturating_add(self.max_queued_events.saturating_add(MAX_READ_BYTES / 16).saturating_mul(EVENT));
         let tables =
             (self.max_in_flight + self.max_subscriptions + self.max_peer_requests).saturating_mul(ENTRY);

@@ -35,6 +35,16 @@ impl Client {
         }
     }
 
+    /// A connection holds this request until it has left, and tells when that is.
+    pub(in crate::http) fn begin_leaving(&mut self, exchange: HttpHandle) {
+        self.calls.begin_leaving(exchange);
+    }
+
+    /// Nothing of this request waits to be written any more.
+    pub(in crate::http) fn has_left(&mut self, exchange: HttpHandle) {
+        self.calls.has_left(exchange);
+    }
+
     /// The head of the answer.
     pub fn handle_head(&mut self, exchange: HttpHandle, head: &ResponseHead, now: Instant) {
         let now = self.clock.advance(now);

@@ -36,6 +36,7 @@ use crate::mcp::types::input::InputAnswer;
 use crate::mcp::{Era, Method};
 use crate::time::{Instant, Monotonic};
 
+pub(super) use call::MAX_NOTES;
 pub use effect::{Effect, End};
 pub use target::{Kind, Target};
 

@@ -15,6 +15,7 @@ use super::write::{self, Framing};
 use super::{Body, Closed, Fault, Limits};
 use crate::error::ApiError;
 use crate::http::head::{RequestHead, ResponseHead};
+use crate::limits::MAX_READ_BYTES;
 use crate::machine::Machine;
 use crate::octets::is_token;
 use crate::outbox::Waiting;
@@ -233,7 +234,13 @@ impl Client {
         }
         match self.last.take() {
             Some(why) => self.end(why),
-            None => self.stage = Stage::Idle,
+            None => {
+                self.stage = Stage::Idle;
+                // What a long head asked for is not kept.
+                if self.out.retained_bytes() > MAX_READ_BYTES {
+                    self.out.release();
+                }
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::http::client::{Effect, End};
 use crate::http::h1::{Body, Fault};
 use crate::http::head::{HttpHandle, RequestHead};
 use crate::http::url::Authority;
+use crate::outbox::WHOLE;
 use crate::time::Instant;
 
 /// Connections beyond the bound, for what calls on all of the others may wait for.
@@ -199,7 +200,7 @@ impl Pool {
     /// again then, for the server may have read it.
     fn hand(&mut self, connection: ConnectionHandle, order: Order, now: Instant) {
         let Some(line) = self.lines.get_mut(&connection) else { return self.wait(order) };
-        line.open = Some(Open { exchange: order.exchange, order: Some(order) });
+        line.open = Some(Open { exchange: order.exchange, order: Some(order), leaving: false });
         line.looked_at = line.used;
         if line.looked_at {
             self.actions.push_back(Action::Look { connection });
@@ -223,9 +224,15 @@ impl Pool {
 
     fn begin(&mut self, connection: ConnectionHandle, now: Instant) {
         let Some(line) = self.lines.get_mut(&connection) else { return };
-        let Some(Open { exchange, order: Some(order) }) = &line.open else { return };
+        let Some(Open { exchange, order: Some(order), leaving }) = &mut line.open else { return };
         let body = if order.body.is_empty() { Body::Empty } else { Body::Whole(order.body.clone()) };
+        let long = order.body.len() >= WHOLE;
         if line.machine.request(&order.head, body, now).is_ok() {
+            // A short one is copied into the connection's own block, which counts as the connection's.
+            if long {
+                *leaving = true;
+                self.client.begin_leaving(*exchange);
+            }
             return self.actions.push_back(Action::Write { connection });
         }
         if !line.machine.is_idle() {
@@ -291,10 +298,10 @@ impl Pool {
         match line.open {
             None => {}
             Some(Open { order: Some(order), .. }) if line.used => self.wait(order),
-            Some(Open { exchange, order: Some(_) }) => {
+            Some(Open { exchange, order: Some(_), .. }) => {
                 self.end(exchange, fault.map_or(End::Unreachable, End::Faulty), now);
             }
-            Some(Open { exchange, order: None }) => {
+            Some(Open { exchange, order: None, .. }) => {
                 self.end(exchange, fault.map_or(End::Broken, End::Faulty), now);
             }
         }

@@ -37,6 +37,8 @@ pub(super) struct Open {
     pub(super) exchange: HttpHandle,
     /// The request, until its first byte has left: up to then it can be sent elsewhere.
     pub(super) order: Option<Order>,
+    /// Its long body waits to be written.
+    pub(super) leaving: bool,
 }
 
 impl Line {

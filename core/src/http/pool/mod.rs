@@ -18,6 +18,7 @@
 
 mod action;
 mod assign;
+mod bounds;
 mod drive;
 mod line;
 mod observer;
