@@ -45,7 +45,8 @@ pub struct Limits {
     pub max_queued_event_bytes: usize,
     /// How long a head may take from its first byte to its last.
     pub head: Duration,
-    /// How long a body may bring nothing (server), and how long a peer may take nothing of what waits to be written.
+    /// How long a body may bring nothing (server), and how long a peer may take nothing of what waits to be written. Four
+    /// times as long a body may bring less than 1,000 bytes a second.
     pub stall: Duration,
     /// How long a server's connection without a request stays open.
     pub idle: Duration,

@@ -160,7 +160,7 @@ impl Server {
             let why = self.last.take();
             self.reading = match (mem::replace(&mut self.reading, Reading::Over), why) {
                 (Reading::Untaken { body, .. } | Reading::Body(body), None) if small => {
-                    self.read_since = now;
+                    self.body_awaited(now);
                     Reading::Rest { body, left: SMALL_REST }
                 }
                 (_, why) => Reading::linger(why.unwrap_or(Closed::Local)),

@@ -47,6 +47,8 @@ pub struct Server {
     ended: bool,
     /// When a head, or a wait for one, began; when a body last brought something.
     read_since: Instant,
+    /// By then a body is to have brought more.
+    body_until: Instant,
     /// When the peer last took something, or something began to wait.
     write_since: Instant,
     closed: Option<Closed>,
@@ -114,6 +116,7 @@ impl Server {
             last: None,
             ended: false,
             read_since: now,
+            body_until: now,
             write_since: now,
             closed: None,
         }
@@ -133,7 +136,7 @@ impl Server {
                 self.out.append(write::go_on);
             }
             self.reading = Reading::Body(body);
-            self.read_since = now;
+            self.body_awaited(now);
             self.advance(now);
         }
     }
@@ -210,7 +213,7 @@ impl Server {
             Reading::Head { begun: true, .. } => Some((after(self.limits.head), Timer::Head)),
             Reading::Head { .. } => Some((after(self.limits.idle), Timer::Idle)),
             Reading::Body(_) | Reading::Rest { .. } => {
-                self.wants_read().then(|| (after(self.limits.stall), Timer::Body))
+                self.wants_read().then(|| (after(self.limits.stall).min(self.body_until), Timer::Body))
             }
             Reading::Linger { until, .. } => until.map(|until| (until, Timer::Linger)),
             Reading::Untaken { .. } | Reading::Answered | Reading::Over => None,
@@ -293,7 +296,7 @@ impl Machine for Server {
         let event = self.events.pop().or_else(|| self.closed.take().map(ServerEvent::Closed));
         if was_full && self.wants_read() {
             // While events waited, nobody read.
-            self.read_since = self.read_since.max(self.clock.latest());
+            self.body_awaited(self.clock.latest());
         }
         event
     }

@@ -14,6 +14,8 @@ pub(super) const SMALL_REST: usize = 8 * 1024;
 /// How much is dropped, and for how long, before a connection is closed whose client may still be sending.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
+/// So many times as long as a body may bring nothing it may bring little: less than a byte a millisecond.
+const STALLS: u32 = 4;
 /// Empty lines that may stand in front of a request (RFC 9112, section 2.2).
 const BLANK_LINES: u8 = 2;
 
@@ -48,6 +50,22 @@ impl Reading {
 }
 
 impl Server {
+    /// From here on a body has its time.
+    pub(super) fn body_awaited(&mut self, now: Instant) {
+        self.read_since = now;
+        self.body_until = now.saturating_add(self.limits.stall.saturating_mul(STALLS));
+    }
+
+    /// Of `came` bytes of a body, some may be left: for the others it is given time.
+    fn body_came(&mut self, came: usize, now: Instant) {
+        if came > 0 {
+            self.read_since = now;
+            let earned = Duration::from_millis(came.saturating_sub(self.input.len()) as u64);
+            let most = now.saturating_add(self.limits.stall.saturating_mul(STALLS));
+            self.body_until = self.body_until.saturating_add(earned).min(most);
+        }
+    }
+
     /// Looks at all that came, as far as it may be looked at now.
     pub(super) fn advance(&mut self, now: Instant) {
         while self.step(now) {}
@@ -64,35 +82,35 @@ impl Server {
             Reading::Head { .. } => self.step_head(now),
             Reading::Body(body) => {
                 let events = &mut self.events;
-                if !self.input.is_empty() {
-                    self.read_since = now;
-                }
+                let came = self.input.len();
                 let read = body.read(&mut self.input, |piece| {
                     let len = piece.len();
                     events.push(ServerEvent::Body(piece), len);
                 });
+                let is_over = body.is_over();
+                self.body_came(came, now);
                 match read {
                     Err(fault) => {
                         self.fail(fault.into(), now);
                         true
                     }
-                    Ok(()) if body.is_over() => self.body_end(),
+                    Ok(()) if is_over => self.body_end(),
                     Ok(()) => false,
                 }
             }
             Reading::Rest { body, left } => {
-                if !self.input.is_empty() {
-                    self.read_since = now;
-                }
+                let came = self.input.len();
                 let mut over = false;
                 let read = body.read(&mut self.input, |piece| {
                     over |= piece.len() > *left;
                     *left = left.saturating_sub(piece.len());
                 });
+                let is_over = body.is_over();
+                self.body_came(came, now);
                 match read {
                     Err(fault) => self.reading = Reading::linger(Closed::Fault(fault)),
                     Ok(()) if over => self.reading = Reading::linger(Closed::Local),
-                    Ok(()) if body.is_over() => return self.body_end(),
+                    Ok(()) if is_over => return self.body_end(),
                     Ok(()) => return false,
                 }
                 true

@@ -1,5 +1,6 @@
 //! Peers that are slow.
 
+use alloc::format;
 use core::time::Duration;
 
 use super::*;
@@ -89,6 +90,55 @@ fn a_body_that_brings_nothing_is_answered_in_time() {
     server.handle_timeout(at(200));
     assert!(server.transmit().is_empty());
     assert_eq!(server_events(&mut server).last(), Some(&SLOW));
+}
+
+/// A byte in each 100 ms, which is half as long as nothing may come: when was it given up?
+fn dribbles(server: &mut Server, from: u64) -> u64 {
+    let mut now = from;
+    loop {
+        now += 100;
+        server.handle_timeout(at(now));
+        if !server.wants_read() || server.is_lingering() || !server.transmit().is_empty() {
+            return now - from;
+        }
+        assert_eq!(server.handle_input(b"1", at(now)), 1);
+        server_events(server);
+    }
+}
+
+#[test]
+fn a_body_that_dribbles_is_given_up() {
+    let head = |framing| format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n");
+    for framing in ["Content-Length: 5000", "Transfer-Encoding: chunked\r\n\r\n1000"] {
+        let mut server = Server::new(limits(), NOW);
+        server.handle_input(head(framing).as_bytes(), NOW);
+        server.take_body(at(1000));
+        assert_eq!(dribbles(&mut server, 1000), 900, "{framing}");
+        assert!(text(&mut server).starts_with("HTTP/1.1 408 "), "{framing}");
+    }
+
+    // What nobody wants any more has no more time than what somebody does.
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(head("Content-Length: 5000").as_bytes(), NOW);
+    server.respond(&status(401), Body::Empty, at(1000)).unwrap();
+    sent(&mut server);
+    assert_eq!(dribbles(&mut server, 1000), 900);
+    assert_eq!(server_events(&mut server).last(), Some(&SLOW));
+}
+
+#[test]
+fn a_body_that_is_slow_and_steady_has_its_time() {
+    let mut server = Server::new(limits(), NOW);
+    server.handle_input(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n", NOW);
+    server.take_body(NOW);
+    for n in 1..1000 {
+        server.handle_timeout(at(n * 100));
+        server.handle_input(&[b'x'; 100], at(n * 100));
+        assert!(server.wants_read() && server.transmit().is_empty(), "after {n}");
+        server_events(&mut server);
+    }
+    // What was quick does not make up for what comes to nothing.
+    assert_eq!(dribbles(&mut server, 99_900), 900);
 }
 
 #[test]
