@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use sanswire::Instant;
 use sanswire::server::Reply;
 use sanswire::server::kit::broken_down;
 use sanswire::waist::Admitted;
@@ -21,6 +22,8 @@ pub(super) struct Answering {
     call: Option<Call>,
     admitted: Option<Admitted>,
     at: At,
+    /// When it was first seen that nobody waits for the answer.
+    unwanted: Option<Instant>,
 }
 
 enum At {
@@ -36,7 +39,7 @@ impl Answering {
             Err(refused) => (None, At::End(Some(refused))),
             Ok(admitted) => (admitted, caught(|| Self::start(server, &call)).unwrap_or(At::End(None))),
         };
-        Self { server: Arc::clone(server), call: Some(call), admitted, at }
+        Self { server: Arc::clone(server), call: Some(call), admitted, at, unwanted: None }
     }
 
     fn start(server: &Inner, call: &Call) -> At {
@@ -53,6 +56,20 @@ impl Answering {
     fn end(&mut self, call: &Call, reply: Option<&Reply>) -> Option<Reply> {
         let admitted = self.admitted.take();
         self.server.offered.governor.end(admitted, call.asked(), call.said().told(), reply)
+    }
+
+    /// Since when nobody is known to wait for the answer.
+    pub(super) fn unwanted_since(&mut self, now: Instant) -> Option<Instant> {
+        let unwanted = self.call.as_ref().is_some_and(Call::is_cancelled);
+        unwanted.then(|| *self.unwanted.get_or_insert(now))
+    }
+
+    /// Ends it here.
+    pub(super) fn break_off(mut self) -> Option<(Call, Reply)> {
+        self.leave(At::End(None));
+        let call = self.call.take()?;
+        let stopped = self.end(&call, None);
+        Some((call, stopped.unwrap_or_else(broken_down)))
     }
 
     /// Lets go of the embedder's future.

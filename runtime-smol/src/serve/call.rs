@@ -111,7 +111,8 @@ impl Call {
     }
 
     /// Ends when nobody waits for the answer any more, and once it was given, for tasks that go on after their handler. A
-    /// handler that is not interested runs on, and what it comes to goes nowhere.
+    /// handler that is not interested runs on, and what it comes to goes nowhere; over HTTP it is dropped after half a second
+    /// where another request waits for its place.
     pub async fn cancelled(&self) {
         poll_fn(|cx| self.inner.asked.cancel.poll(cx)).await;
     }

@@ -68,6 +68,7 @@ impl Server {
     /// served from now on. Further requests wait; cancels, pings and listings do not. Those of one connection wait as long as
     /// they hold less than [`max_queued_event_bytes`](sanswire::limits::Limits::max_queued_event_bytes); what comes then is
     /// refused (-32603). No connection of a listener gets more than half of them, and the one that has waited longest is next.
+    /// Over HTTP those that nobody waits for any more give way (see [`Call::cancelled`](crate::Call::cancelled)).
     pub fn set_max_handlers(&self, handlers: usize) {
         self.inner().serving.max_handlers.store(handlers.max(1), Ordering::Relaxed);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -102,6 +103,19 @@ impl<F: Future + Unpin, S: Fire> Tasks<F, S> {
     /// The one in this place.
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut F> {
         self.places.get_mut(at)?.future.as_mut()
+    }
+
+    /// Takes one out before its end.
+    pub(super) fn take(&mut self, at: usize) -> Option<F> {
+        let future = self.places.get_mut(at)?.future.take()?;
+        self.free.push(at);
+        self.shrink();
+        Some(future)
+    }
+
+    /// Where they are, with those that are none between them.
+    pub(super) fn places(&self) -> Range<usize> {
+        0..self.places.len()
     }
 
     /// The one in this place counts as woken, without telling the signals: for whoever polls these anyway.

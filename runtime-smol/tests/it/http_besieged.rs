@@ -17,7 +17,8 @@ use crate::steps::give_up_after;
 
 trials! {
     each: whatever_clients_do_nothing_is_left_of_them, a_handler_of_one_tells_all_who_rest;
-    once: what_has_come_counts_before_a_connection_gives_way, a_question_ends_with_its_session
+    once: what_has_come_counts_before_a_connection_gives_way, a_question_ends_with_its_session,
+        a_handler_that_nobody_waits_for_makes_room
 }
 
 pub(crate) fn more_trials() -> Vec<libtest_mimic::Trial> {
@@ -49,7 +50,7 @@ impl Drop for Runs {
 
 fn server() -> (Server, Running) {
     let running = Running::default();
-    let (asks, waits, steps) = (running.clone(), running.clone(), running.clone());
+    let (asks, waits, steps, stays) = (running.clone(), running.clone(), running.clone(), running.clone());
     let server = Server::builder("besieged", "1")
         .tool("echo", Tool::new("Gives back").string("text", "What"), |(), call| async move {
             call.argument::<String>("text")
@@ -66,6 +67,14 @@ fn server() -> (Server, Running) {
             async move {
                 call.cancelled().await;
                 drop(runs);
+                Ok("")
+            }
+        })
+        .tool("stay", Tool::new("Stays whatever happens"), move |(), _| {
+            let runs = stays.begin();
+            async move {
+                let _runs = runs;
+                std::future::pending::<()>().await;
                 Ok("")
             }
         })
@@ -133,6 +142,32 @@ async fn a_question_ends_with_its_session() {
             other.ask("DELETE", "").await;
             assert!((200..300).contains(&other.wire.answer().await.status));
             eventually("its handler is over", || running.count() == 0).await;
+        }
+    })
+    .await;
+}
+
+async fn a_handler_that_nobody_waits_for_makes_room() {
+    let (server, running) = server();
+    server.set_max_handlers(3);
+    with(&server, patient(), async |address| {
+        let mut waits = Wire::connect(address).await;
+        waits.send(&call(1, "stay", "{}")).await;
+        for round in 0..3 {
+            let mut leaves = Wire::connect(address).await;
+            leaves.send(&call(2, "stay", "{}")).await;
+            let mut session = Session::open(address).await;
+            session.call(3, "stay", "{}").await;
+            eventually("they run", || running.count() == 3).await;
+            drop(leaves);
+            let mut beside = session.beside(address).await;
+            let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
+            beside.send(cancel).await;
+            assert_eq!(beside.wire.answer().await.status, 202);
+            // They are in nobody's way until somebody comes.
+            assert_eq!(running.count(), 3);
+            Wire::connect(address).await.echoes(round).await;
+            assert_eq!(running.count(), 1, "those go, and no other");
         }
     })
     .await;

@@ -120,6 +120,7 @@ impl Hosting {
         }
         more |= polls == MAX_POLLS;
         self.answer(done);
+        more |= self.handlers_give_way();
         more | self.begin() | self.look_after()
     }
 
@@ -221,6 +222,29 @@ impl Hosting {
         }
         // What a call holds is dropped when nothing is locked.
         drop(done);
+    }
+
+    /// Where others wait for their places, ends handlers that go on though nobody waits for what they come to. Whether
+    /// that is to be asked again at once.
+    fn handlers_give_way(&mut self) -> bool {
+        let waits = |site: &Option<Box<Site<_, _>>>| site.as_ref().is_some_and(|site| site.has_requests());
+        if self.handlers.len() < self.max_handlers || !waits(&self.hub.site()) {
+            return false;
+        }
+        let now = self.hub.clock.now();
+        let (mut done, mut next) = (Vec::new(), None::<Instant>);
+        for at in self.handlers.places() {
+            let handler = self.handlers.get_mut(at);
+            let Some(since) = handler.and_then(|handler| handler.unwanted_since(now)) else { continue };
+            let until = since.saturating_add(LINGER);
+            if until <= now {
+                done.extend(self.handlers.take(at).and_then(Answering::break_off));
+            } else {
+                next = Some(next.map_or(until, |next| next.min(until)));
+            }
+        }
+        self.answer(done);
+        next.is_some_and(|at| !self.alarm.set(at, self.hub.clock, &self.bells.time))
     }
 
     /// Begins the handlers that may. Whether there are more of them.
