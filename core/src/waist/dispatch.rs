@@ -27,7 +27,8 @@ pub struct Refusal {
 /// Policy of the embedder's around every governed call.
 ///
 /// Pure: it decides from what it is given and from what it remembers, and neither waits nor asks. A panic in it
-/// passes through the waist.
+/// passes through the waist. Runtimes call it under the lock that all calls of a server need: one that calls its own
+/// server (`halt`, `halted`, `spent`, `reset_halt`) waits for itself, for ever. Have another thread do that.
 pub trait Hook: Send {
     /// What it is called in records.
     fn name(&self) -> &'static str;
