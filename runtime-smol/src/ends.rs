@@ -87,6 +87,11 @@ impl Ends {
         !self.input_open && !self.broken && self.wire.as_ref().is_some_and(Wire::is_gone)
     }
 
+    /// Whether the input has ended behind what was not read yet, as far as the system can say.
+    pub(crate) fn is_left(&self) -> bool {
+        self.input_open && self.wire.as_ref().is_some_and(Wire::is_left)
+    }
+
     /// What rang.
     pub(crate) fn fired(&mut self, what: u8) {
         if what & signals::READ != 0 {

@@ -186,10 +186,21 @@ impl Wire {
             },
             Self::Foreign(_) => return false,
         };
-        let mut fds = [PollFd::from_borrowed_fd(output, PollFlags::empty())];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let told = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&now)));
-        told.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+        told(output, PollFlags::empty())
+    }
+
+    /// Whether the other end of a socket has ended its output, or is gone, though there may be more to read. Where the
+    /// system tells of no such thing, only that it is gone.
+    pub(crate) fn is_left(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let end = PollFlags::RDHUP;
+        #[cfg(not(target_os = "linux"))]
+        let end = PollFlags::empty();
+        match self {
+            Self::Tcp(stream) => told(stream.as_fd(), end),
+            Self::Unix(stream) => told(stream.as_fd(), end),
+            Self::Pipes { .. } | Self::Stdio(_) | Self::Foreign(_) => false,
+        }
     }
 
     /// Nothing more will be written, as the other end of a socket is told.
@@ -242,6 +253,14 @@ impl Wire {
         }
         Poll::Ready(())
     }
+}
+
+/// Whether the system tells of this, or of an end in both directions or a fault.
+fn told(fd: BorrowedFd<'_>, end: PollFlags) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd, end)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let told = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&now)));
+    told.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR | end))
 }
 
 /// As [`Wire::arm_read`].

@@ -24,7 +24,7 @@ trials! {
         a_call_lets_go_of_its_connection_and_its_client_comes_back,
         a_handler_asks_and_the_answer_comes_by_another_connection, a_handler_that_panics_is_answered,
         who_has_no_token_is_sent_away_before_the_body, what_a_setting_refuses_is_told,
-        a_client_that_never_reads_delays_no_other, a_client_that_ends_its_output_counts_as_gone,
+        a_client_that_never_reads_delays_no_other, who_sends_ahead_and_is_gone_cancels_its_call, a_client_that_ends_its_output_counts_as_gone,
         a_stop_ends_streams_in_good_order, a_stop_for_now_cancels, a_stop_waits_no_longer_than_the_drain,
         a_stop_waits_for_nobody_who_does_not_read, who_comes_when_there_are_enough_is_told_so,
         a_stopped_server_serves_nobody, as_many_handlers_run_as_may, junk_is_answered_and_ends_the_connection
@@ -489,6 +489,32 @@ async fn a_client_that_never_reads_delays_no_other() {
             let (id, text) = wire.answer().await.said();
             assert_eq!((id, text.len()), (n, 8_000_000));
         }
+    })
+    .await;
+}
+
+async fn who_sends_ahead_and_is_gone_cancels_its_call() {
+    let (server, seen) = server();
+    with(&server, options(), async |address| {
+        // More than is read while there is an answer to be waited for.
+        let ahead = call(2, "echo", &format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)));
+        for round in 0..2 {
+            let mut wire = Wire::connect(address).await;
+            wire.send(&(call(1, "wait", "{}") + &ahead)).await;
+            eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
+            if round == 0 {
+                wire.end_output();
+                assert!(wire.ended().await);
+            }
+            drop(wire);
+            eventually("it was told", || seen.cancelled.load(Ordering::SeqCst) == round + 1).await;
+            eventually("it is over", || seen.running.load(Ordering::SeqCst) == 0).await;
+        }
+        // One who stays is answered.
+        let mut wire = Wire::connect(address).await;
+        wire.send(&(call(1, "nap", r#"{"ms":1500}"#) + &ahead)).await;
+        assert_eq!(wire.answer().await.said(), (1, "awake".into()));
+        assert_eq!(wire.answer().await.said().0, 2);
     })
     .await;
 }

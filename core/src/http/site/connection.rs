@@ -101,6 +101,12 @@ impl<C: Cancel, W> Connection<'_, C, W> {
         self.open().is_some_and(|open| open.machine.is_lingering())
     }
 
+    /// See [`h1::Server::is_full`].
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.open().is_some_and(|open| open.machine.is_full())
+    }
+
     /// All that the client takes now was written: what is left counts as waiting, and buffers that nobody needs go. To be
     /// called at the end of each turn of reading and writing: there is nothing else to be done for it now.
     pub fn handle_flushed(&mut self, now: Instant) {

@@ -28,6 +28,9 @@ const MAX_TURNS: usize = 4;
 /// read.
 const LINGER: Duration = Duration::from_millis(500);
 
+/// How often the system is asked whether a client is still there of which no more is read.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A connection until it is over. Dropping it ends it.
 pub(super) struct Connection {
     hub: Arc<Hub>,
@@ -136,6 +139,14 @@ impl Connection {
             self.ends.stop_writing(&mut machine, now);
         }
         machine.handle_flushed(now);
+        let mut late = false;
+        if machine.is_full() {
+            if self.ends.is_left() {
+                self.ends.end_input(&mut machine, now);
+            } else {
+                late = !self.alarm.set(now.saturating_add(LOOK), self.hub.clock, &self.bells.time);
+            }
+        }
         if machine.is_closed() {
             site.remove(key, now);
             self.key = None;
@@ -146,7 +157,7 @@ impl Connection {
             self.output_ended = true;
             self.ends.end_output();
         }
-        self.ends.arm(&mut machine, &self.bells, true, now)
+        self.ends.arm(&mut machine, &self.bells, true, now) | late
     }
 
     /// The connection is over, and its client has yet to see that.

@@ -64,7 +64,7 @@ enum Timer {
 }
 
 /// While a request is answered, so much of what comes behind it is read ahead; the end of the connection is seen only
-/// there.
+/// there, or by who asks the system.
 const READ_AHEAD: usize = 16 * 1024;
 /// What a server's connection tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +147,15 @@ impl Server {
     pub fn idle_since(&self) -> Option<Instant> {
         let waits = matches!(self.reading, Reading::Head { begun: false, .. }) && self.answer == Answer::None;
         (waits && self.out.is_empty() && self.input.is_empty()).then_some(self.read_since)
+    }
+
+    /// Whether so much has come behind the request that is answered that no more is read for now. Then only a driver that
+    /// asks the system sees that the client is gone, or has ended its output: it tells that by
+    /// [`handle_eof`](Machine::handle_eof).
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let waits = matches!(self.reading, Reading::Untaken { .. } | Reading::Answered);
+        waits && !self.ended && !self.wants_read()
     }
 
     /// Bytes that wait to be written.
