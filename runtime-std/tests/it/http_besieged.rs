@@ -25,6 +25,7 @@ trials!(
     requests_of_many_bytes_do_not_pile_up,
     what_a_client_does_not_read_is_not_kept,
     a_client_that_resets_its_connection_cancels_its_call,
+    a_client_that_sends_ahead_and_ends_cancels_its_call,
     whatever_clients_do_others_are_served,
 );
 
@@ -282,6 +283,15 @@ fn what_a_client_does_not_read_is_not_kept() {
 
 #[cfg(unix)]
 fn a_client_that_resets_its_connection_cancels_its_call() {
+    goes(|wire| rustix::net::sockopt::set_socket_linger(&wire.stream, Some(Duration::ZERO)).unwrap());
+}
+
+fn a_client_that_sends_ahead_and_ends_cancels_its_call() {
+    goes(|_| ());
+}
+
+/// A client that goes when nothing more of it is read, after this.
+fn goes(first: impl FnOnce(&Wire)) {
     let (tell, told) = channel();
     let run = move |(): (), call: &Call<'_>| {
         tell.send(false).unwrap();
@@ -293,13 +303,14 @@ fn a_client_that_resets_its_connection_cancels_its_call() {
     let mut options = HttpOptions::default();
     // Or it would be noticed then.
     options.keep_alive = LONG * 60;
+    options.connection.stall = LONG * 60;
     let site = Site::with(server, options);
     let mut wire = site.connect();
     // So much behind its request that nothing more is read before it is answered.
     let more = call(2, "wait", "{}").repeat(100);
     wire.send(&(call(1, "wait", "{}") + &more));
     assert!(!told.recv_timeout(LONG).unwrap());
-    rustix::net::sockopt::set_socket_linger(&wire.stream, Some(Duration::ZERO)).unwrap();
+    first(&wire);
     drop(wire);
     if !PLAIN {
         assert!(told.recv_timeout(LONG).unwrap());

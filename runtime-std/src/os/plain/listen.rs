@@ -174,6 +174,12 @@ impl Conn {
         self.output.end();
     }
 
+    /// No: std has no word for it.
+    #[expect(clippy::unused_self, reason = "the other side can tell")]
+    pub(crate) const fn is_left(&self) -> bool {
+        false
+    }
+
     /// Nothing: std has no word for it.
     #[expect(clippy::unused_self, reason = "the other side can do it")]
     pub(crate) const fn keep_alive(&self) {}

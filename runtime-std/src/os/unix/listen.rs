@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net;
 use sanswire_system::os::{keep_alive, send};
@@ -138,6 +139,18 @@ impl Conn {
     /// Says that no more will come, behind what was written. What still comes can be read.
     pub(crate) fn end_output(&self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Write);
+    }
+
+    /// Whether the peer has ended its output, or is gone, though there may be more to read. Where the system tells of no
+    /// such thing, only whether it is gone.
+    pub(crate) fn is_left(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let end = PollFlags::RDHUP;
+        #[cfg(not(target_os = "linux"))]
+        let end = PollFlags::empty();
+        let mut fds = [PollFd::new(&self.fd, end)];
+        let told = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&Timespec::default())));
+        told.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR | end))
     }
 
     /// Lets the system find out when a peer that says nothing is gone for good, in about two minutes.

@@ -31,6 +31,14 @@ impl Ends {
         }
     }
 
+    /// Whether the peer of a socket has ended its output behind what was not read yet, as far as the system can say.
+    pub(in crate::serve) fn is_left(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Socket(conn) => conn.is_left(),
+        }
+    }
+
     /// Nothing more will be written.
     pub(in crate::serve) fn end_output(&self) {
         if let Self::Socket(conn) = self {

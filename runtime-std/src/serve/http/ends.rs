@@ -17,11 +17,14 @@ pub(super) struct Socket {
     output_full: bool,
     /// The client was told that nothing more will come.
     output_ended: bool,
+    /// It is looked after, for no more of it is read now.
+    pub(super) is_full: bool,
 }
 
 impl Socket {
     pub(super) const fn new(conn: Conn) -> Self {
-        Self { ends: Ends::Socket(conn), want: Want::READ, output_full: false, output_ended: false }
+        let ends = Ends::Socket(conn);
+        Self { ends, want: Want::READ, output_full: false, output_ended: false, is_full: false }
     }
 
     /// What to wait for.

@@ -22,11 +22,17 @@ use crate::serve::server::Inner;
 /// Reads of one connection in one round, so that none starves the others.
 const MAX_READS: usize = 8;
 
+/// How often the system is asked whether clients are still there of which no more is read.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A site with the socket of each of its connections.
 pub(super) struct Site {
     machine: http::Site<Cancel, Sender<PeerOutcome>>,
     /// By the places of their connections.
     sockets: Vec<Option<Socket>>,
+    /// Connections that had so much ahead that no more was read, each once, and when to look after them.
+    full: Vec<ConnectionKey>,
+    looks_at: Option<Instant>,
     refusals: Option<Refusals>,
     drain: Duration,
 }
@@ -40,7 +46,7 @@ impl Site {
         let refusals = options.refusals.clone();
         let drain = server.offered.config().limits.drain;
         let machine = server.offered.site(options, server.serving.max_connections(), now)?;
-        Ok(Self { machine, sockets: Vec::new(), refusals, drain })
+        Ok(Self { machine, sockets: Vec::new(), full: Vec::new(), looks_at: None, refusals, drain })
     }
 
     /// Its socket; places are used again, but not before it was taken out.
@@ -77,11 +83,35 @@ impl Site {
             }
             return;
         }
+        if machine.is_full() && !socket.is_full {
+            socket.is_full = true;
+            self.full.push(key);
+            self.looks_at.get_or_insert(now.saturating_add(LOOK));
+        }
         let want = socket.wants(&machine);
         if want != socket.want {
             socket.want = want;
             hub.want(key.to_u64(), &socket.ends, want);
         }
+    }
+}
+
+impl Site {
+    /// Looks whether those are gone of whom no more is read.
+    fn look(&mut self, now: Instant) {
+        for key in std::mem::take(&mut self.full) {
+            let Some(socket) = self.sockets.get_mut(key.place() as usize).and_then(Option::as_mut) else {
+                continue;
+            };
+            let Some(mut machine) = self.machine.connection(key) else { continue };
+            socket.is_full = machine.is_full();
+            if socket.is_full && socket.ends.is_left() {
+                machine.handle_eof(now);
+            } else if socket.is_full {
+                self.full.push(key);
+            }
+        }
+        self.looks_at = (!self.full.is_empty()).then(|| now.saturating_add(LOOK));
     }
 }
 
@@ -153,10 +183,13 @@ impl Traffic for Site {
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
         }
+        if self.looks_at.is_some_and(|at| at <= now) {
+            self.look(now);
+        }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.machine.poll_timeout()
+        self.machine.poll_timeout().into_iter().chain(self.looks_at).min()
     }
 
     fn tend(&mut self, hub: &Hub, now: Instant) {
