@@ -293,5 +293,5 @@ check_wasm() {
 
 check_fuzz() {
     [ -e fuzz/smoke ] || skip "no fuzz targets yet"
-    bash fuzz/smoke 20
+    bash fuzz/smoke 12
 }

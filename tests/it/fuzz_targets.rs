@@ -53,7 +53,9 @@ fn each_target_has_a_program_and_each_program_a_target() {
     assert_eq!(names(&top().join("fuzz/seeds")), listed);
     assert!(names(&top().join("tests/regressions")).is_subset(&listed));
     let manifest = fs::read_to_string(top().join("fuzz/Cargo.toml")).expect("the manifest");
+    let floors = fs::read_to_string(top().join("fuzz/floors")).expect("the floors");
     for name in &listed {
+        assert!(floors.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} has no floor");
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is not built");
     }
 }

@@ -540,7 +540,7 @@ impl World {
 
     /// Calls that name what is not there.
     fn meddle(&mut self, rng: &mut Rng) {
-        let unknown = ConnectionKey::from_u64(rng.number());
+        let unknown = ConnectionKey::from_u64(u64::MAX - rng.below(9) as u64);
         let key = if self.gone.is_empty() { unknown } else { *rng.pick(&self.gone) };
         assert!(self.site.connection(key).is_none());
         self.site.mark_dirty(key);
