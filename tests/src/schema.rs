@@ -40,20 +40,31 @@ pub fn definition(revision: Revision, name: &str) -> Option<&'static Value> {
     document(revision)[definitions(revision)].get(name)
 }
 
-/// The methods of the messages that a union such as `ClientRequest` names; none if the revision has no such union.
-#[must_use]
-pub fn methods(revision: Revision, union: &str) -> BTreeSet<&'static str> {
-    let Some(found) = definition(revision, union) else { return BTreeSet::new() };
-    let members: Vec<&Value> = match found["anyOf"].as_array() {
-        Some(members) => members.iter().collect(),
-        None => vec![found],
+/// The messages that a union such as `ClientRequest` names, each by its method and definition; none if the revision has no
+/// such union.
+fn union(revision: Revision, union: &'static str) -> Vec<(&'static str, &'static str)> {
+    let Some(found) = definition(revision, union) else { return Vec::new() };
+    let method = |of: &'static Value| of["properties"]["method"]["const"].as_str();
+    let Some(members) = found["anyOf"].as_array() else {
+        return method(found).map(|method| (method, union)).into_iter().collect();
     };
     let named = |member: &'static Value| {
-        let name = member["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-        let definition = name.and_then(|name| definition(revision, name)).unwrap_or(member);
-        definition["properties"]["method"]["const"].as_str()
+        let name = member["$ref"].as_str()?.rsplit('/').next()?;
+        Some((method(definition(revision, name)?)?, name))
     };
-    members.into_iter().filter_map(named).collect()
+    members.iter().filter_map(named).collect()
+}
+
+/// The methods of the messages that a union such as `ClientRequest` names; none if the revision has no such union.
+#[must_use]
+pub fn methods(revision: Revision, of: &'static str) -> BTreeSet<&'static str> {
+    union(revision, of).into_iter().map(|(method, _)| method).collect()
+}
+
+/// The definition of the message of this method among those of a union.
+#[must_use]
+pub fn definition_of(revision: Revision, of: &'static str, method: &str) -> Option<&'static str> {
+    union(revision, of).into_iter().find(|(found, _)| *found == method).map(|(_, name)| name)
 }
 
 /// An example of the newest revision.

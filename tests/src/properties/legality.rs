@@ -25,7 +25,7 @@ struct Unions {
 fn unions(revision: Revision) -> &'static Unions {
     static ALL: OnceLock<Vec<Unions>> = OnceLock::new();
     let read = |revision: Revision| {
-        let of = |unions: [&str; 2]| {
+        let of = |unions: [&'static str; 2]| {
             unions.into_iter().flat_map(|union| schema::methods(revision, union)).collect::<BTreeSet<_>>()
         };
         Unions {
