@@ -246,6 +246,11 @@ impl RecordedLine {
         done
     }
 
+    /// A record that is full, or at its end, costs nothing more.
+    fn forget_what_is_over(&mut self) {
+        self.log.take_if(|recorded| recorded.log.is_over());
+    }
+
     /// Something without a value.
     fn happened(&mut self, kind: &str, now: Instant) {
         if let Some(recorded) = &mut self.log {
@@ -297,6 +302,7 @@ impl Machine for RecordedLine {
         let read = self.machine.read_buffer().get(lent..).unwrap_or_default().to_vec();
         self.machine.handle_read(now);
         recorded.log.moved(Direction::Received, &read, now, Then::of(&self.machine));
+        self.forget_what_is_over();
     }
 
     fn handle_eof(&mut self, now: Instant) {
@@ -325,6 +331,7 @@ impl Machine for RecordedLine {
         let sent = self.machine.transmit().get(..len).unwrap_or_default().to_vec();
         self.machine.handle_written(len, now);
         recorded.log.moved(Direction::Sent, &sent, now, Then::of(&self.machine));
+        self.forget_what_is_over();
     }
 
     #[inline]

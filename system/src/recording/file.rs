@@ -14,13 +14,16 @@ pub(super) const FORMAT: u64 = 1;
 pub(super) const KIND: &str = "recording";
 /// The longest line.
 pub(super) const MAX_LINE: usize = 64 * 1024 * 1024;
+/// What may wait for the rest of a message, of one connection.
+const MAX_HELD: usize = 32 * 1024 * 1024;
 /// What is kept free for the line that says that there is no more room.
 const LAST_LINE: u64 = 256;
 
 /// A recording under way: what any number of connections were given, and what they gave back. Clones share it.
 ///
 /// Every line is written by itself, while the connection is locked: what takes them should be quick. What does not fit any
-/// more ends the recording and nothing else.
+/// more ends the recording and nothing else. What comes behind a part of a message waits for the rest of it, up to 32 MiB a
+/// connection; past that the recording ends, too.
 #[derive(Clone)]
 pub struct Recording(Arc<Mutex<Inner>>);
 
@@ -85,7 +88,12 @@ impl Recording {
     /// neither does what is known to be secret by the name of its member or by what it looks like.
     #[must_use]
     pub fn recorder(&self, server: &str, secrets: Secrets) -> Recorder {
-        Recorder { recording: self.clone(), server: server.into(), secrets: Arc::new(secrets) }
+        Recorder {
+            recording: self.clone(),
+            server: server.into(),
+            secrets: Arc::new(secrets),
+            max_held: MAX_HELD,
+        }
     }
 
     /// Why nothing more is recorded, if that is so.
@@ -150,6 +158,8 @@ pub struct Recorder {
     pub(super) recording: Recording,
     pub(super) server: Box<str>,
     pub(super) secrets: Arc<Secrets>,
+    /// What may wait for the rest of a message.
+    pub(super) max_held: usize,
 }
 
 impl Recorder {

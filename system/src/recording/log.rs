@@ -15,9 +15,6 @@ use super::names::Names;
 use super::pen::Pen;
 use crate::options::Direction;
 
-/// What may wait for the rest of a message.
-const MAX_HELD: usize = 32 * 1024 * 1024;
-
 /// What a machine says of itself after an input: how much of what waits can be written at once, its deadline, and whether it
 /// reads. All of it follows from what it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +49,12 @@ pub(super) struct Log {
     pub(super) names: Names,
     held: VecDeque<Held>,
     held_bytes: usize,
+    /// How many lines have had their turn.
+    written: u64,
     /// What there is of a message, in each direction.
     open: [Vec<u8>; 2],
+    /// Before which line, counted as `written` counts, nothing waits for the rest of a message.
+    open_from: [u64; 2],
     over: bool,
 }
 
@@ -65,11 +66,13 @@ enum Held {
 }
 
 impl Held {
-    fn len(&self) -> usize {
-        match self {
-            Self::Line(line) => line.len(),
-            Self::Bytes { bytes, .. } => bytes.len(),
-        }
+    /// What it costs to keep it.
+    fn cost(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Line(line) => line.len(),
+                Self::Bytes { bytes, .. } => bytes.len(),
+            }
     }
 
     const fn is_ready(&self) -> bool {
@@ -108,7 +111,9 @@ impl Log {
             names: Names::default(),
             held: VecDeque::new(),
             held_bytes: 0,
+            written: 0,
             open: [Vec::new(), Vec::new()],
+            open_from: [0, 0],
             over: false,
         };
         let server = blotted(&recorder.server, &recorder.secrets);
@@ -188,11 +193,17 @@ impl Log {
         let mut message = std::mem::take(&mut self.open[side(of)]);
         blot(&mut message, &self.recorder.secrets, whole);
         let mut rest = message.as_slice();
-        for held in &mut self.held {
+        let from = self.open_from[side(of)].max(self.written);
+        let skipped = usize::try_from(from - self.written).unwrap_or(usize::MAX);
+        for (n, held) in (from..).zip(self.held.iter_mut().skip(skipped)) {
             let Held::Bytes { direction, bytes, blotted, .. } = held else { continue };
             if *direction != of {
                 continue;
             }
+            if rest.is_empty() {
+                break;
+            }
+            self.open_from[side(of)] = n;
             let room = bytes.get_mut(*blotted..).unwrap_or_default();
             let (part, behind) = rest.split_at(room.len().min(rest.len()));
             room.get_mut(..part.len()).unwrap_or_default().copy_from_slice(part);
@@ -202,9 +213,9 @@ impl Log {
     }
 
     fn push(&mut self, held: Held) {
-        self.held_bytes += held.len();
+        self.held_bytes += held.cost();
         self.held.push_back(held);
-        if self.held_bytes > MAX_HELD {
+        if self.held_bytes > self.recorder.max_held {
             self.recorder.recording.stop_full();
             self.over = true;
             self.held.clear();
@@ -216,7 +227,8 @@ impl Log {
     fn write(&mut self) {
         while self.held.front().is_some_and(Held::is_ready) {
             let Some(held) = self.held.pop_front() else { return };
-            self.held_bytes -= held.len();
+            self.held_bytes -= held.cost();
+            self.written += 1;
             let written = match held {
                 Held::Line(line) => line,
                 Held::Bytes { direction, at, n, bytes, then, .. } => line(|w| {
@@ -232,6 +244,11 @@ impl Log {
                 return;
             }
         }
+    }
+
+    /// Whether nothing more is recorded.
+    pub(super) const fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Nothing more comes of this connection, for this reason.

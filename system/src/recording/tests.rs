@@ -11,6 +11,7 @@ use sanswire::{Instant, Machine as _};
 
 use super::{Difference, RecordedLine, Recording, RecordingStop, ReplayError, Secrets, replay};
 
+mod damaged;
 mod older;
 
 /// Bytes that are kept for the test.
@@ -126,6 +127,16 @@ fn session(recording: &Recording, most: usize) {
     client.answer(r#"{"content":[{"type":"text","text":"hunter2 and s3cr\"et, is what env has"}]}"#, most);
     let request = client.call("slow", "{}");
     client.write(most);
+    for progress in ["1", "1", "2.5"] {
+        client.read(
+            &format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":{},\"progress\":{progress}}}}}\n",
+                client.last_id()
+            ),
+            most,
+        );
+    }
+    client.read("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n", most);
     client.read(
         "{\"jsonrpc\":\"2.0\",\"id\":\"e1\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Who?\",\"requestedSchema\":{}}}\n",
         most,
@@ -331,56 +342,36 @@ fn several_connections_share_a_recording() {
     assert_eq!(replay(cut.as_bytes()).unwrap().unfinished, 2);
 }
 
-#[test]
-fn what_is_no_recording_is_refused_with_the_line() {
-    let text = recorded(|recording| session(recording, usize::MAX));
-    let head = text.lines().next().unwrap();
-    let of = |text: &[u8]| replay(text).unwrap_err();
-    assert_eq!(of(b""), ReplayError::Empty);
-    assert_eq!(of(b"hello\n"), ReplayError::NoRecording);
-    assert_eq!(of(b"{\"a\":1}\n"), ReplayError::NoRecording);
-    assert_eq!(of(&[0x7f, b'E', b'L', b'F', 2, 1, 0, 0]), ReplayError::NoRecording);
-    assert_eq!(of(b"{\"at\":0.1,\"direction\":\"sent\",\"server\":\"x\"}\n"), ReplayError::Trace);
-    let older = text.replacen("\"format\":1", "\"format\":0", 1);
-    assert!(matches!(of(older.as_bytes()), ReplayError::OtherVersion { format: 0, .. }));
-    let other = text.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1);
-    let told = of(other.as_bytes()).to_string();
-    assert!(told.contains("9.9.9") && told.contains(env!("CARGO_PKG_VERSION")), "{told}");
-    // Cut anywhere within a line, the last line is named; cut between two lines, there is no end.
-    let lines = text.lines().count() as u64;
-    assert_eq!(of(&text.as_bytes()[..text.len() - 1]), ReplayError::Broken { line: lines, cut: true });
-    assert_eq!(of(&text.as_bytes()[..text.len() - 9]), ReplayError::Broken { line: lines, cut: true });
-    assert_eq!(of(format!("{head}\nnonsense\n").as_bytes()), ReplayError::Broken { line: 2, cut: false });
-    assert_eq!(
-        of(format!("{head}\n{{\"c\":0,\"in\":\"eof\"}}\n").as_bytes()),
-        ReplayError::Damaged { line: 2, what: "c" }
-    );
-    for (from, to, what) in [
-        ("\"seed\":\"07", "\"seed\":\"x7", "seed"),
-        ("\"max_in_flight\":1024", "\"max_in_flight\":0", "max_in_flight"),
-        ("\"in\":\"written\"", "\"in\":\"wrote\"", "in"),
-        ("\"n\":2,", "\"m\":2,", "n"),
-    ] {
-        let line = text.lines().position(|line| line.contains(from)).unwrap() as u64 + 1;
-        assert_eq!(of(text.replacen(from, to, 1).as_bytes()), ReplayError::Damaged { line, what });
+/// Half of a request leaves, and the server talks on: all of that waits for the other half.
+fn stuck(recording: &Recording, max_held: usize) -> Client {
+    let mut recorder = recording.recorder("table", Secrets::default());
+    recorder.max_held = max_held;
+    let line = RecordedLine::new(legacy(), [7; 32], Instant::ZERO, Some(&recorder)).unwrap();
+    let mut client = Client { line, now: 0, wrote: Vec::new(), events: Vec::new() };
+    client.answer(LEGACY, usize::MAX);
+    client.write(usize::MAX);
+    client.call("slow", "{}");
+    let now = client.tick();
+    client.line.handle_written(10, now);
+    for _ in 0..1000 {
+        client.read("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n", usize::MAX);
     }
+    client
 }
 
 #[test]
-fn a_line_without_an_end_is_not_read_to_its_end() {
-    let head = recorded(|_| {});
-    let endless = head.as_bytes().chain(io::repeat(b'x'));
-    use io::Read as _;
-    assert_eq!(replay(io::BufReader::new(endless)).unwrap_err(), ReplayError::TooLong { line: 2 });
-}
-
-#[test]
-fn nothing_in_a_file_makes_a_replay_panic() {
-    let text = recorded(|recording| session(recording, usize::MAX));
-    let bytes = text.as_bytes();
-    for at in (0..bytes.len()).step_by(17) {
-        let mut damaged = bytes.to_vec();
-        damaged[at] = if damaged[at].is_ascii_digit() { b'9' } else { b'x' };
-        let _ = replay(damaged.as_slice());
-    }
+fn what_waits_for_the_rest_of_a_message_is_bounded() {
+    let text = recorded(|recording| {
+        let mut client = stuck(recording, 1 << 20);
+        client.write(usize::MAX);
+        client.close();
+    });
+    let replayed = replay(text.as_bytes()).unwrap();
+    assert!(replayed.difference.is_none() && replayed.inputs > 1000, "{replayed:?}");
+    let kept = Kept::default();
+    let recording = Recording::new(kept.clone(), Recording::MAX_BYTES).unwrap();
+    stuck(&recording, 1 << 16);
+    assert_eq!(recording.stopped(), Some(RecordingStop::Full));
+    let replayed = replay(kept.text().as_bytes()).unwrap();
+    assert!(replayed.full && replayed.difference.is_none(), "{replayed:?}");
 }
