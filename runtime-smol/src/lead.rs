@@ -222,13 +222,14 @@ impl Shared {
         more
     }
 
-    /// The watch has been sent for.
-    pub(crate) fn watch_turn(&self) {
+    /// The watch has been sent for. Whether so much came that there is more to do at once.
+    pub(crate) fn watch_turn(&self) -> bool {
         self.signals.collected();
         let mut state = self.lock();
         if state.leader == Seat::Watch {
             self.turn(&mut state, Seat::Watch);
         }
+        self.signals.is_waiting()
     }
 
     /// The watch looks whether a leader that was woken has come; takes its place if it has not since the last look. False:

@@ -37,6 +37,8 @@ use crate::wake::wake;
 use crate::watch::Watch;
 use crate::wire::{self, Got};
 
+/// Reads of one connection of several in one turn: a stream that floods is not to hold up the answers on the others.
+const MAX_HTTP_READS: usize = 4;
 /// Violations that are kept for the embedder.
 const MAX_VIOLATIONS: usize = 32;
 
@@ -342,7 +344,10 @@ impl Shared {
     /// Reads what is there, within a bound.
     pub(crate) fn read_input(&self, state: &mut State, now: Instant) {
         let readable = match &state.link {
-            Link::Line(_) => return self.read_stream(state, |state| state.read_line(&self.bells, now), now),
+            Link::Line(_) => {
+                let read = |state: &mut State| state.read_line(&self.bells, now);
+                return self.read_stream(state, read, MAX_READS, now);
+            }
             Link::Http(net) => net.readable(),
         };
         for connection in readable {
@@ -350,13 +355,13 @@ impl Shared {
                 Link::Line(_) => Step::Enough,
                 Link::Http(net) => net.read(&self.signals, connection, now),
             };
-            self.read_stream(state, read, now);
+            self.read_stream(state, read, MAX_HTTP_READS, now);
         }
     }
 
     /// Reads what is there of one stream, so much of it that others get their turn.
-    fn read_stream(&self, state: &mut State, read: impl Fn(&mut State) -> Step, now: Instant) {
-        for _ in 0..MAX_READS {
+    fn read_stream(&self, state: &mut State, read: impl Fn(&mut State) -> Step, reads: usize, now: Instant) {
+        for _ in 0..reads {
             match read(state) {
                 Step::More => self.deliver(state, now),
                 Step::Enough => return,

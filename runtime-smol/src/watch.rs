@@ -143,22 +143,25 @@ impl Watch {
         self.put(|queue| queue.jobs.push_back(job));
     }
 
-    /// One thing that is to be done. False: there is none.
-    fn step(&self) -> bool {
+    /// One thing that is to be done, and how many turns that counts for. Zero: there is none.
+    fn step(&self) -> usize {
         let (connection, job) = {
             let mut queue = self.queue();
             let connection = queue.ready.pop_front();
             let job = queue.jobs.pop_front();
             (connection, job)
         };
-        let some = connection.is_some() || job.is_some();
-        if let Some(connection) = connection.and_then(|connection| connection.upgrade()) {
-            connection.watch_turn();
+        let mut turns = usize::from(connection.is_some() || job.is_some());
+        if let Some(connection) = connection.and_then(|connection| connection.upgrade())
+            && connection.watch_turn()
+        {
+            // Who runs this has others to run.
+            turns = TURNS;
         }
         if let Some(job) = job {
             job.go_on();
         }
-        some
+        turns
     }
 
     /// Looks at all whose leaders were woken. Whether any of them are to be looked at again.
@@ -213,9 +216,13 @@ impl Future for Run {
             return Poll::Pending;
         }
         let mut turns = 0;
-        while this.watch.step() {
-            turns += 1;
-            if turns == TURNS {
+        loop {
+            let some = this.watch.step();
+            if some == 0 {
+                break;
+            }
+            turns += some;
+            if turns >= TURNS {
                 cx.waker().wake_by_ref();
                 break;
             }

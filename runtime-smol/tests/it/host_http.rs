@@ -1,5 +1,6 @@
 //! Servers of a host that are reached over HTTP.
 
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use futures_lite::future::zip;
 use sanswire_smol::host::{CallOutcome, Host, Launch};
 use sanswire_smol::sanswire::host::link::Status;
-use sanswire_smol::{Ended, HttpTarget};
+use sanswire_smol::{Ended, HttpTarget, Proxy};
 
 use crate::common::{ANY, Env, LONG, eventually, options, trials};
 use crate::host_common::{allowed, builder, call, started, status, text, until};
@@ -17,7 +18,8 @@ trials! {
     each: servers_over_http_are_called, h_104_h_226_a_session_that_is_gone_is_opened_anew,
         h_104_without_a_new_session_the_connection_is_lost, h_105_a_call_that_was_lost_is_not_made_again,
         h_104_a_call_that_is_cut_off_is_lost_alone, a_host_over_http_closes_within_its_bound,
-        a_host_over_http_is_closed_while_nobody_answers, a_host_that_goes_closes_its_connections;
+        a_host_over_http_is_closed_while_nobody_answers, a_host_that_goes_closes_its_connections,
+        h_104_a_server_that_goes_away_and_comes_back_is_called_again, one_that_floods_costs_the_others_nothing;
     once: nobody_listens_at_its_address
 }
 
@@ -224,4 +226,122 @@ async fn nobody_listens_at_its_address() {
     assert_eq!((state.transport, state.status == Status::Connected), ("http", false));
     let error = state.error.unwrap();
     assert!(error.contains(&address.to_string()), "{error}");
+}
+
+/// A place in front of a server that nobody listens at while it is away.
+struct Place {
+    address: SocketAddr,
+    here: Arc<AtomicBool>,
+    is_here: Arc<AtomicBool>,
+}
+
+impl Place {
+    fn before(peer: &Peer) -> Self {
+        let to = SocketAddr::from(([127, 0, 0, 1], peer.target().target.url.authority().port));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (here, is_here) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
+        let (wanted, told) = (Arc::downgrade(&here), Arc::clone(&is_here));
+        std::thread::spawn(move || {
+            let (mut listener, mut open) = (Some(listener), Vec::new());
+            while let Some(wanted) = wanted.upgrade() {
+                if wanted.load(Ordering::SeqCst) && listener.is_none() {
+                    listener = TcpListener::bind(address).ok();
+                } else if !wanted.load(Ordering::SeqCst) {
+                    listener = None;
+                    for end in open.drain(..) {
+                        let _ = TcpStream::shutdown(&end, Shutdown::Both);
+                    }
+                }
+                told.store(listener.is_some(), Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(1));
+                let Some(listener) = &listener else { continue };
+                listener.set_nonblocking(true).unwrap();
+                if let Ok((client, _)) = listener.accept() {
+                    client.set_nonblocking(false).unwrap();
+                    let server = TcpStream::connect(to).unwrap();
+                    open.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+                    let back = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                    std::thread::spawn(move || pass(back.0, back.1));
+                    std::thread::spawn(move || pass(client, server));
+                }
+            }
+        });
+        Self { address, here, is_here }
+    }
+
+    fn launch(&self) -> Launch {
+        let mut target = HttpTarget::new(&format!("http://{}/mcp", self.address)).unwrap();
+        target.proxy = Proxy::Direct;
+        Launch::http(target, options())
+    }
+
+    async fn be(&self, here: bool) {
+        self.here.store(here, Ordering::SeqCst);
+        eventually("it comes or goes", || self.is_here.load(Ordering::SeqCst) == here).await;
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}
+
+async fn h_104_a_server_that_goes_away_and_comes_back_is_called_again(env: Env) {
+    // H-104
+    for old in [true, false] {
+        let peer = if old { legacy(lists(hello)) } else { modern(lists(hello)) };
+        let place = Place::before(&peer);
+        let host = started(builder(&env).server("it", allowed(), place.launch())).await;
+        let mut complete = 1;
+        assert_eq!(text(call(&host, "it", "any", "{}").await), "hello");
+        for round in 0..3 {
+            place.be(false).await;
+            for n in 0..2 {
+                let lost = call(&host, "it", "any", &format!(r#"{{"away":{round},"n":{n}}}"#)).await;
+                assert!(!matches!(lost, CallOutcome::Completed(_)), "{lost:?}");
+            }
+            place.be(true).await;
+            // The host may have given it up meanwhile; a person has it tried anew then.
+            for n in 0.. {
+                match call(&host, "it", "any", &format!(r#"{{"back":{round},"n":{n}}}"#)).await {
+                    CallOutcome::Completed(_) => break,
+                    _ => _ = host.reconnect("it"),
+                }
+                async_io::Timer::after(Duration::from_millis(5)).await;
+            }
+            complete += 1;
+        }
+        assert_eq!(peer.count("tools/call"), complete, "what is lost is not made later");
+        host.close().await;
+        eventually("the end of all connections", || peer.ended() == peer.connections()).await;
+    }
+}
+
+async fn one_that_floods_costs_the_others_nothing(env: Env) {
+    let floods = legacy(|request, answer| match (&*request.verb, request.method()) {
+        ("GET", _) => {
+            answer.stream();
+            let event =
+                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n".repeat(10);
+            while !answer.has_ended() {
+                answer.raw(format!("{:x}\r\n{event}\r\n", event.len()));
+            }
+        }
+        (_, "tools/list") => answer.result(TOOLS),
+        _ => hello(request, answer),
+    });
+    let good = modern(lists(hello));
+    let host =
+        builder(&env).server("floods", allowed(), launch(&floods)).server("good", allowed(), launch(&good));
+    let host = started(host).await;
+    for n in 0..10 {
+        for server in ["good", "floods"] {
+            assert_eq!(text(call(&host, server, "any", &format!(r#"{{"n":{n}}}"#)).await), "hello");
+        }
+    }
+    eventually("it is listed anew", || floods.count("tools/list") > 1).await;
+    host.close().await;
+    eventually("the end of all connections", || floods.ended() == floods.connections()).await;
 }
