@@ -2,11 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
+use futures_lite::AsyncWriteExt as _;
 use futures_lite::future::yield_now;
 use sanswire_smol::sanswire::server::ListKind;
 use sanswire_smol::{Schema, Server, Tool, bind_loopback};
@@ -18,7 +19,8 @@ use crate::steps::give_up_after;
 trials! {
     each: whatever_clients_do_nothing_is_left_of_them, a_handler_of_one_tells_all_who_rest;
     once: what_has_come_counts_before_a_connection_gives_way, a_question_ends_with_its_session,
-        a_handler_that_nobody_waits_for_makes_room
+        a_handler_that_nobody_waits_for_makes_room, whoever_goes_on_after_the_end_is_cut_off,
+        a_call_that_is_kept_is_told_that_its_site_went
 }
 
 pub(crate) fn more_trials() -> Vec<libtest_mimic::Trial> {
@@ -173,6 +175,43 @@ async fn a_handler_that_nobody_waits_for_makes_room() {
     .await;
 }
 
+async fn whoever_goes_on_after_the_end_is_cut_off() {
+    let (server, _) = server();
+    with(&server, patient(), async |address| {
+        let mut stream = Async::new(TcpStream::connect(address).unwrap()).unwrap();
+        let mut all: &[u8] = b"no HTTP\r\n\r\n";
+        while stream.write_all(all).await.is_ok() {
+            all = &[b'x'; 4096];
+        }
+    })
+    .await;
+}
+
+async fn a_call_that_is_kept_is_told_that_its_site_went() {
+    let kept = Arc::new(Mutex::new(None));
+    let keeps = Arc::clone(&kept);
+    let server = Server::builder("keeps", "1")
+        .tool("keep", Tool::new("Keeps its call"), move |(), call| {
+            *keeps.lock().unwrap() = Some(call.clone());
+            async move {
+                call.cancelled().await;
+                Ok("")
+            }
+        })
+        .build()
+        .unwrap();
+    let kept = with(&server, patient(), async |address| {
+        let mut wire = Wire::connect(address).await;
+        wire.send(&call(1, "keep", "{}")).await;
+        eventually("it is called", || kept.lock().unwrap().is_some()).await;
+        let kept = kept.lock().unwrap().take().unwrap();
+        assert!(!kept.is_cancelled());
+        kept
+    })
+    .await;
+    assert!(kept.is_cancelled());
+}
+
 async fn a_handler_of_one_tells_all_who_rest(_: Env) {
     let (server, _) = server();
     with(&server, patient(), async |address| {
@@ -258,6 +297,8 @@ async fn whatever_clients_do_nothing_is_left_of_them(_: Env) {
     for seed in 0..4 {
         let (server, running) = server();
         server.set_max_handlers(8);
+        // Far more come, one after the other.
+        server.set_max_connections(50);
         with(&server, patient(), async |address| {
             let mut dice = Dice(seed);
             let mut stay = Vec::new();

@@ -29,14 +29,18 @@ trials!(
         an_answer_that_is_cut_short_is_none,
 );
 
-type Stream = StreamOwned<ServerConnection, TcpStream>;
+pub(crate) type Stream = StreamOwned<ServerConnection, TcpStream>;
 
 fn pem(file: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../runtime-std/tests/pem").join(file)
 }
 
 /// A listener under TLS that shows `certificate`; each connection is `work`'s.
-fn front(certificate: &str, wants_client: bool, work: impl Fn(Stream) + Send + Sync + 'static) -> SocketAddr {
+pub(crate) fn front(
+    certificate: &str,
+    wants_client: bool,
+    work: impl Fn(Stream) + Send + Sync + 'static,
+) -> SocketAddr {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -121,7 +125,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write, room: &mut [u8]) -> Option<bo
     Some(len > 0)
 }
 
-fn echoing() -> Peer {
+pub(crate) fn echoing() -> Peer {
     modern(|request, answer| {
         let said = request
             .body

@@ -37,6 +37,8 @@ mod http_script;
 mod http_steps;
 #[cfg(feature = "tls")]
 mod http_tls;
+#[cfg(feature = "tls")]
+mod http_tls_hostile;
 mod http_wakes;
 mod leading;
 mod listening;
@@ -105,6 +107,8 @@ fn main() -> ExitCode {
                 http_steps::trials(),
                 #[cfg(feature = "tls")]
                 http_tls::trials(),
+                #[cfg(feature = "tls")]
+                http_tls_hostile::trials(),
                 http_wakes::trials(),
                 leading::trials(),
                 listening::trials(),

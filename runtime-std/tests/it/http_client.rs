@@ -32,6 +32,7 @@ trials!(
     b_75_a_forgotten_session_is_opened_anew_once,
     b_77_a_refused_get_stream_changes_nothing,
     the_get_stream_is_read_while_nobody_calls,
+    a_stream_that_floods_holds_no_call_up,
     close_deletes_the_session,
     dropped_while_a_call_is_open,
     nobody_listens_there,
@@ -419,6 +420,32 @@ fn the_get_stream_is_read_while_nobody_calls() {
     });
     assert_eq!(tool(&client, "any", "{}"), "hello");
     client.close();
+}
+
+fn a_stream_that_floods_holds_no_call_up() {
+    let flooded = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&flooded);
+    let peer = legacy(move |request, answer| match &*request.verb {
+        "GET" => {
+            answer.stream();
+            let event =
+                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n".repeat(10);
+            while !answer.has_ended() {
+                answer.raw(format!("{:x}\r\n{event}\r\n", event.len()));
+                counts.fetch_add(10, Ordering::SeqCst);
+            }
+        }
+        _ => answer.result(&says("hello")),
+    });
+    let client = connect(&peer);
+    for _ in 0..5 {
+        let before = flooded.load(Ordering::SeqCst);
+        eventually("it goes on", || flooded.load(Ordering::SeqCst) > before + 1000);
+        assert_eq!(tool(&client, "any", "{}"), "hello");
+    }
+    assert!(client.notifications_lost() > 0, "what nobody takes is not kept");
+    client.close();
+    eventually("the end of all connections", || peer.ended() == peer.connections());
 }
 
 fn close_deletes_the_session() {

@@ -42,6 +42,8 @@ struct World {
     woken: Vec<u32>,
     cancelled: Vec<u32>,
     shut: usize,
+    /// Of those, how many were not waited for.
+    killed: usize,
 }
 
 const KEEPER: u32 = 1000;
@@ -55,7 +57,7 @@ impl World {
         machine.set_approver(true, NOW);
         let desk = Desk::new(machine, true);
         let mut world =
-            Self { desk, attempts: Vec::new(), woken: Vec::new(), cancelled: Vec::new(), shut: 0 };
+            Self { desk, attempts: Vec::new(), woken: Vec::new(), cancelled: Vec::new(), shut: 0, killed: 0 };
         world.settle();
         let client = world.open();
         let peer = Peer {
@@ -80,6 +82,7 @@ impl World {
     fn settle(&mut self) {
         let settled = self.desk.settle();
         for deed in settled.deeds {
+            self.killed += usize::from(matches!(deed, Deed::Kill(_)));
             match deed {
                 Deed::Open(attempt) => self.attempts.push(attempt),
                 Deed::Shut(closer) | Deed::Kill(closer) => {
@@ -317,6 +320,20 @@ fn a_connection_that_is_shut_is_told_once_and_makes_room_when_it_is_gone() {
     assert!(world.desk.has_room(attempt.client));
     assert!(world.desk.is_shut(first) && world.desk.leave(first).is_none());
     assert_eq!(world.desk.current("it"), None);
+}
+
+#[test]
+fn an_attempt_whose_time_is_over_is_killed_and_what_is_not_wanted_any_more_is_shut() {
+    // H-122
+    let mut world = World::new(ServerMode::Allow);
+    assert!(world.desk.machine.reconnect("it", NOW));
+    world.settle();
+    assert_eq!((world.shut, world.killed), (1, 0));
+    let attempt = world.attempts.pop().expect("another");
+    assert!(world.desk.arrive(attempt.client, KEEPER));
+    world.desk.machine.handle_timeout(attempt.until);
+    world.settle();
+    assert_eq!((world.shut, world.killed), (2, 1));
 }
 
 #[test]
