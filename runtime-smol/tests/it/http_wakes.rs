@@ -1,28 +1,30 @@
 //! A site whose future is polled when it is woken and only then: late, for nothing, from thread to thread. No deadline
 //! comes to its help, so what nobody woke it for does not happen.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
-use std::task::{Context, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
 use sanswire_smol::sanswire::server::ListKind;
 use sanswire_smol::{Call, Refusals, Schema, Server, Tool, bind_loopback};
 
-use crate::common::{Count, block_on, by_hand, poll_once, trials};
+use crate::common::{Count, block_on, by_hand, eventually, poll_once, trials};
 use crate::http_peer::{Session, Wire, call, listen, method, modern, patient, post};
 
 trials! {
     each: ;
     once: a_site_is_polled_when_it_is_woken, a_site_is_polled_late, a_site_is_polled_for_nothing,
-        a_site_is_moved_from_thread_to_thread
+        a_site_is_moved_from_thread_to_thread, of_many_handlers_that_are_woken_the_last_has_its_turn
 }
 
-/// Who calls before anybody serves: more than are accepted, polled or begun in one turn, and no more than a listener keeps
-/// waiting.
+/// Who comes before anybody serves: more than are accepted, polled or begun in one turn, and no more than a listener keeps
+/// waiting. The first say nothing, so that nothing they do brings on those behind them.
+const SILENT: u64 = 70;
 const EARLY: u64 = 120;
 
 /// Does it on another thread, once the handler of this call waits.
@@ -84,7 +86,9 @@ fn driven_by(drive: impl FnOnce(Serves)) {
     let early: Vec<Wire> = (0..EARLY)
         .map(|n| {
             let mut socket = TcpStream::connect(address).unwrap();
-            socket.write_all(call(n, "nap", "{}").as_bytes()).unwrap();
+            if n >= SILENT {
+                socket.write_all(call(n, "nap", "{}").as_bytes()).unwrap();
+            }
             Wire::of(Async::new(socket).unwrap())
         })
         .collect();
@@ -94,7 +98,8 @@ fn driven_by(drive: impl FnOnce(Serves)) {
     let serves = server.clone();
     let clients = std::thread::spawn(move || {
         block_on(async {
-            for (n, mut wire) in (0..).zip(early) {
+            let mut early = early;
+            for (n, wire) in (0..).zip(&mut early).filter(|(n, _)| *n >= SILENT) {
                 assert_eq!(wire.answer().await.said(), (n, "awake".into()));
             }
             calls(address).await;
@@ -184,6 +189,59 @@ async fn talks(address: SocketAddr) {
     assert!(beside.wire.event().await.is_none(), "it is answered on another stream");
     beside.ask("DELETE", "").await;
     assert!((200..300).contains(&beside.wire.answer().await.status));
+}
+
+/// Who waits, and who of them may go on.
+#[derive(Default)]
+struct Gate(Mutex<(Vec<Waker>, Option<u64>)>);
+
+async fn of_many_handlers_that_are_woken_the_last_has_its_turn() {
+    /// More than are polled in one turn.
+    const MANY: u64 = 100;
+    let gate = Arc::<Gate>::default();
+    let waits = Arc::clone(&gate);
+    let tool = Tool::new("Waits for its turn").integer("n", "Who it is");
+    let server = Server::builder("s", "1")
+        .tool("wait", tool, move |(), call| {
+            let gate = Arc::clone(&waits);
+            async move {
+                let n: u64 = call.argument("n")?;
+                poll_fn(|cx| {
+                    let mut state = gate.0.lock().unwrap();
+                    if state.1 == Some(n) {
+                        return Poll::Ready(());
+                    }
+                    state.0.push(cx.waker().clone());
+                    Poll::Pending
+                })
+                .await;
+                Ok("passed")
+            }
+        })
+        .build()
+        .unwrap();
+    server.set_max_handlers(1000);
+    let listener = bind_loopback(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (serves, stopper) = (server.clone(), server.stopper());
+    let served = std::thread::spawn(move || by_hand(serves.serve_http(listener, patient())).unwrap());
+    let mut wires = Vec::new();
+    for n in 0..MANY {
+        let mut wire = Wire::connect(address).await;
+        wire.send(&call(n, "wait", &format!(r#"{{"n":{n}}}"#))).await;
+        // One after the other, so that it is known who is woken last.
+        eventually("it waits", || gate.0.lock().unwrap().0.len() as u64 == n + 1).await;
+        wires.push(wire);
+    }
+    let wakers = {
+        let mut state = gate.0.lock().unwrap();
+        state.1 = Some(MANY - 1);
+        std::mem::take(&mut state.0)
+    };
+    wakers.into_iter().for_each(Waker::wake);
+    assert_eq!(wires.pop().unwrap().answer().await.said(), (MANY - 1, "passed".into()));
+    stopper.stop_now();
+    served.join().unwrap();
 }
 
 async fn a_site_is_polled_when_it_is_woken() {
