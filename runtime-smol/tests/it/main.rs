@@ -14,6 +14,7 @@ mod closing;
 mod common;
 mod executors;
 mod governed;
+mod held;
 mod host_calls;
 mod host_common;
 mod host_http;
@@ -47,6 +48,8 @@ mod places;
 mod processes;
 mod recording;
 mod serve_http;
+mod serve_http_ends;
+mod serve_http_refusals;
 mod serve_http_steps;
 mod server;
 mod server_steps;
@@ -118,6 +121,8 @@ fn main() -> ExitCode {
                 recording::trials(),
                 server_steps::trials(),
                 serve_http::trials(),
+                serve_http_ends::trials(),
+                serve_http_refusals::trials(),
                 serve_http_steps::trials(),
                 serving::trials(),
                 steps::trials(),

@@ -5,44 +5,35 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_io::Timer;
-use sanswire_smol::sanswire::jsonrpc::JsonRef;
-use sanswire_smol::{Elicited, HttpOptions, Refusals, Schema, Server, Tool};
+use sanswire_smol::{Elicited, HttpOptions, Schema, Server, Tool};
 
 use crate::common::{Env, eventually, trials};
-use crate::http_peer::{
-    Session, Wire, call, listen, method, modern, modern_with, patient, post, said, until_stopped, with,
-};
+use crate::http_peer::{Session, Wire, call, listen, method, modern, patient, said, with};
 
 trials! {
     each: a_call_is_answered_in_both_eras, what_is_told_meanwhile_makes_a_stream_of_the_answer,
-        a_slow_call_blocks_no_other, a_client_that_is_gone_cancels_its_call, a_change_is_told_to_all,
-        a_session_goes_on_without_the_connection_of_its_call, a_stop_lets_what_is_open_finish,
-        a_connection_that_rests_makes_room;
+        a_slow_call_blocks_no_other, a_change_is_told_to_all,
+        a_session_goes_on_without_the_connection_of_its_call;
     once: a_connection_is_used_again_and_again, requests_that_are_sent_ahead_are_answered_in_turn,
         a_request_that_comes_byte_by_byte_delays_no_other, many_connections_are_served_at_once,
-        what_is_no_request_is_refused_by_its_status, a_session_is_opened_used_and_ended,
-        a_call_lets_go_of_its_connection_and_its_client_comes_back,
+        a_session_is_opened_used_and_ended, a_call_lets_go_of_its_connection_and_its_client_comes_back,
         a_handler_asks_and_the_answer_comes_by_another_connection, a_handler_that_panics_is_answered,
-        who_has_no_token_is_sent_away_before_the_body, what_a_setting_refuses_is_told,
-        a_client_that_never_reads_delays_no_other, who_sends_ahead_and_is_gone_cancels_its_call, a_client_that_ends_its_output_counts_as_gone,
-        a_stop_ends_streams_in_good_order, a_stop_for_now_cancels, a_stop_waits_no_longer_than_the_drain,
-        a_stop_waits_for_nobody_who_does_not_read, who_comes_when_there_are_enough_is_told_so,
-        a_stopped_server_serves_nobody, as_many_handlers_run_as_may, junk_is_answered_and_ends_the_connection
+        a_client_that_never_reads_delays_no_other
 }
 
 /// How many handlers were dropped before their end, and how many are at work.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    running: Arc<AtomicUsize>,
-    most: Arc<AtomicUsize>,
-    cancelled: Arc<AtomicUsize>,
+pub(crate) struct Seen {
+    pub(crate) running: Arc<AtomicUsize>,
+    pub(crate) most: Arc<AtomicUsize>,
+    pub(crate) cancelled: Arc<AtomicUsize>,
 }
 
 /// While a handler runs.
-struct Running(Seen);
+pub(crate) struct Running(Seen);
 
 impl Running {
-    fn begin(seen: &Seen) -> Self {
+    pub(crate) fn begin(seen: &Seen) -> Self {
         let now = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
         seen.most.fetch_max(now, Ordering::SeqCst);
         Self(seen.clone())
@@ -55,7 +46,7 @@ impl Drop for Running {
     }
 }
 
-fn server() -> (Server, Seen) {
+pub(crate) fn server() -> (Server, Seen) {
     let seen = Seen::default();
     let (naps, waits) = (seen.clone(), seen.clone());
     let echo = Tool::new("Gives back").string("text", "What");
@@ -117,7 +108,7 @@ fn server() -> (Server, Seen) {
     (server, seen)
 }
 
-fn options() -> HttpOptions {
+pub(crate) fn options() -> HttpOptions {
     patient()
 }
 
@@ -159,19 +150,6 @@ async fn a_slow_call_blocks_no_other(_: Env) {
         eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
         Wire::connect(address).await.echoes(2).await;
         assert_eq!(slow.answer().await.said(), (1, "awake".into()));
-    })
-    .await;
-}
-
-async fn a_client_that_is_gone_cancels_its_call(_: Env) {
-    let (server, seen) = server();
-    with(&server, options(), async |address| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "wait", "{}")).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        drop(wire);
-        eventually("it was told", || seen.cancelled.load(Ordering::SeqCst) == 1).await;
-        eventually("it is over", || seen.running.load(Ordering::SeqCst) == 0).await;
     })
     .await;
 }
@@ -220,47 +198,6 @@ async fn a_session_goes_on_without_the_connection_of_its_call(_: Env) {
         again.wire.stream().await;
         assert_eq!(said(&again.wire.event().await.unwrap()), (1, "reported".into()));
         assert_eq!(seen.cancelled.load(Ordering::SeqCst), 0);
-    })
-    .await;
-}
-
-async fn a_stop_lets_what_is_open_finish(_: Env) {
-    let (server, seen) = server();
-    until_stopped(&server, options(), async |address, stopper| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "nap", r#"{"ms":200}"#)).await;
-        let mut rests = Wire::connect(address).await;
-        rests.echoes(2).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        stopper.stop();
-        assert!(rests.ended().await, "whoever has nothing open is let go");
-        assert_eq!(wire.answer().await.said(), (1, "awake".into()));
-        assert!(wire.ended().await);
-    })
-    .await;
-}
-
-async fn a_connection_that_rests_makes_room(_: Env) {
-    let (server, seen) = server();
-    server.set_max_connections(3);
-    let mut all = options();
-    all.yields_after = Duration::from_millis(50);
-    with(&server, all, async |address| {
-        let mut works = Wire::connect(address).await;
-        works.send(&call(1, "nap", r#"{"ms":500}"#)).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        let mut first = Wire::connect(address).await;
-        first.echoes(2).await;
-        let mut second = Wire::connect(address).await;
-        second.echoes(3).await;
-        Timer::after(Duration::from_millis(100)).await;
-        second.echoes(4).await;
-        // The one that has rested for the longest goes, and it alone.
-        let mut third = Wire::connect(address).await;
-        third.echoes(5).await;
-        assert!(first.ended().await);
-        second.echoes(6).await;
-        assert_eq!(works.answer().await.said(), (1, "awake".into()));
     })
     .await;
 }
@@ -322,30 +259,6 @@ async fn many_connections_are_served_at_once() {
             for (n, wire) in (0..).zip(&mut wires) {
                 assert_eq!(wire.answer().await.said(), (n, round.to_string()));
             }
-        }
-    })
-    .await;
-}
-
-async fn what_is_no_request_is_refused_by_its_status() {
-    let (server, _) = server();
-    with(&server, options(), async |address| {
-        let cases = [
-            (
-                "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".to_owned(),
-                [400, 405],
-            ),
-            ("POST /else HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".into(), [404, 404]),
-            (post(&[], "{"), [400, 400]),
-            (post(&[("Mcp-Session-Id", "none")], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), [404, 404]),
-            (post(&[("Origin", "https://evil.example")], "{}"), [403, 403]),
-            (post(&[], "{}").replace("localhost", "evil.example"), [403, 403]),
-        ];
-        for (request, statuses) in cases {
-            let mut wire = Wire::connect(address).await;
-            wire.send(&request).await;
-            let answer = wire.answer().await;
-            assert!(statuses.contains(&answer.status), "{request}: {answer:?}");
         }
     })
     .await;
@@ -429,49 +342,6 @@ async fn a_handler_that_panics_is_answered() {
     .await;
 }
 
-async fn who_has_no_token_is_sent_away_before_the_body() {
-    let (server, _) = server();
-    let all = options().token("alice", "s3cret").token("bob", "other");
-    with(&server, all, async |address| {
-        let echo = r#""name":"echo","arguments":{"text":"in"}"#;
-        for (token, status) in [(None, 401), (Some("Bearer wrong"), 401), (Some("Bearer s3cret"), 200)] {
-            let mut wire = Wire::connect(address).await;
-            let fields: Vec<_> = token.map(|token| ("Authorization", token)).into_iter().collect();
-            let request = modern_with(&fields, 1, "tools/call", Some("echo"), echo);
-            let (head, body) = request.split_once("\r\n\r\n").unwrap();
-            wire.send(head).await;
-            wire.send("\r\n\r\n").await;
-            if status == 200 {
-                wire.send(body).await;
-            }
-            assert_eq!(wire.answer().await.status, status, "{token:?}");
-        }
-    })
-    .await;
-}
-
-async fn what_a_setting_refuses_is_told() {
-    let (server, _) = server();
-    let refusals = Refusals::new();
-    let mut all = options();
-    all.refusals = Some(refusals.clone());
-    with(&server, all, async |address| {
-        for _ in 0..2 {
-            let mut wire = Wire::connect(address).await;
-            wire.send(&post(&[("Origin", "https://evil.example")], "{}")).await;
-            assert_eq!(wire.answer().await.status, 403);
-        }
-        let mut told = 0;
-        while told < 2 {
-            let refusal = refusals.recv().await;
-            assert_eq!((refusal.setting, &*refusal.value), ("origins", "https://evil.example"));
-            told += refusal.count;
-        }
-        assert_eq!(refusals.total(), 2);
-    })
-    .await;
-}
-
 async fn a_client_that_never_reads_delays_no_other() {
     let (server, _) = server();
     with(&server, options(), async |address| {
@@ -489,182 +359,6 @@ async fn a_client_that_never_reads_delays_no_other() {
             let (id, text) = wire.answer().await.said();
             assert_eq!((id, text.len()), (n, 8_000_000));
         }
-    })
-    .await;
-}
-
-async fn who_sends_ahead_and_is_gone_cancels_its_call() {
-    let (server, seen) = server();
-    with(&server, options(), async |address| {
-        // More than is read while there is an answer to be waited for.
-        let ahead = call(2, "echo", &format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)));
-        for round in 0..2 {
-            let mut wire = Wire::connect(address).await;
-            wire.send(&(call(1, "wait", "{}") + &ahead)).await;
-            eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-            if round == 0 {
-                wire.end_output();
-                assert!(wire.ended().await);
-            }
-            drop(wire);
-            eventually("it was told", || seen.cancelled.load(Ordering::SeqCst) == round + 1).await;
-            eventually("it is over", || seen.running.load(Ordering::SeqCst) == 0).await;
-        }
-        // One who stays is answered.
-        let mut wire = Wire::connect(address).await;
-        wire.send(&(call(1, "nap", r#"{"ms":1500}"#) + &ahead)).await;
-        assert_eq!(wire.answer().await.said(), (1, "awake".into()));
-        assert_eq!(wire.answer().await.said().0, 2);
-    })
-    .await;
-}
-
-async fn a_client_that_ends_its_output_counts_as_gone() {
-    let (server, seen) = server();
-    with(&server, options(), async |address| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "wait", "{}")).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        wire.end_output();
-        eventually("it was told", || seen.cancelled.load(Ordering::SeqCst) == 1).await;
-        assert!(wire.ended().await);
-        // One that was answered before may read to the end.
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(2, "blob", r#"{"bytes":8000000}"#)).await;
-        Timer::after(Duration::from_millis(200)).await;
-        wire.end_output();
-        assert_eq!(wire.answer().await.said().1.len(), 8_000_000);
-        assert!(wire.ended().await);
-    })
-    .await;
-}
-
-async fn a_stop_ends_streams_in_good_order() {
-    let (server, _) = server();
-    until_stopped(&server, options(), async |address, stopper| {
-        let mut modern = Wire::connect(address).await;
-        modern.send(&listen(1)).await;
-        modern.stream().await;
-        assert!(modern.event().await.is_some(), "it is acknowledged");
-        let mut legacy = Session::open(address).await;
-        legacy.ask("GET", "Accept: text/event-stream\r\n").await;
-        legacy.wire.stream().await;
-        stopper.stop();
-        while let Some(last) = modern.event().await {
-            assert_eq!(last.view().get("id").and_then(JsonRef::as_u64), Some(1), "{}", last.as_str());
-        }
-        assert!(modern.ended().await);
-        assert!(legacy.wire.event().await.is_none());
-        assert!(legacy.wire.ended().await);
-    })
-    .await;
-}
-
-async fn a_stop_for_now_cancels() {
-    let (server, seen) = server();
-    until_stopped(&server, options(), async |address, stopper| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "wait", "{}")).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        stopper.stop_now();
-        eventually("it was told", || seen.cancelled.load(Ordering::SeqCst) == 1).await;
-        assert!(wire.ended().await || wire.head().await.is_some());
-    })
-    .await;
-    assert_eq!(seen.running.load(Ordering::SeqCst), 0);
-}
-
-async fn a_stop_waits_no_longer_than_the_drain() {
-    let (_, seen) = server();
-    let naps = seen.clone();
-    let server = Server::builder("s", "1")
-        .tool("deaf", Tool::new("Does not listen"), move |(), _| {
-            let seen = naps.clone();
-            async move {
-                let _running = Running::begin(&seen);
-                std::future::pending::<()>().await;
-                Ok("")
-            }
-        })
-        .config(|config| config.limits.drain = Duration::from_millis(100))
-        .build()
-        .unwrap();
-    until_stopped(&server, options(), async |address, stopper| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "deaf", "{}")).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        stopper.stop();
-    })
-    .await;
-    assert_eq!(seen.running.load(Ordering::SeqCst), 0, "it is dropped with the server's future");
-}
-
-async fn a_stop_waits_for_nobody_who_does_not_read() {
-    let (server, _) = server();
-    let mut kept = None;
-    until_stopped(&server, options(), async |address, stopper| {
-        let mut wire = Wire::connect(address).await;
-        wire.send(&call(1, "blob", r#"{"bytes":15000000}"#)).await;
-        assert!(wire.head().await.is_some());
-        kept = Some(wire);
-        stopper.stop();
-    })
-    .await;
-}
-
-async fn who_comes_when_there_are_enough_is_told_so() {
-    let (server, seen) = server();
-    server.set_max_connections(1);
-    with(&server, options(), async |address| {
-        let mut works = Wire::connect(address).await;
-        works.send(&call(1, "nap", r#"{"ms":300}"#)).await;
-        eventually("it runs", || seen.running.load(Ordering::SeqCst) == 1).await;
-        for _ in 0..20 {
-            let mut late = Wire::connect(address).await;
-            let answer = late.answer().await;
-            assert_eq!((answer.status, answer.field("retry-after")), (503, Some("1")));
-            assert!(late.ended().await);
-        }
-        assert_eq!(works.answer().await.said(), (1, "awake".into()));
-    })
-    .await;
-}
-
-async fn a_stopped_server_serves_nobody() {
-    let (server, _) = server();
-    server.stopper().stop();
-    until_stopped(&server, options(), async |_, _| {}).await;
-}
-
-async fn as_many_handlers_run_as_may() {
-    let (server, seen) = server();
-    server.set_max_handlers(3);
-    with(&server, options(), async |address| {
-        let mut wires = Vec::new();
-        for n in 0..10 {
-            let mut wire = Wire::connect(address).await;
-            wire.send(&call(n, "nap", r#"{"ms":10}"#)).await;
-            wires.push(wire);
-        }
-        for (n, wire) in (0..).zip(&mut wires) {
-            assert_eq!(wire.answer().await.said(), (n, "awake".into()));
-        }
-        assert_eq!(seen.most.load(Ordering::SeqCst), 3);
-    })
-    .await;
-}
-
-async fn junk_is_answered_and_ends_the_connection() {
-    let (server, _) = server();
-    with(&server, options(), async |address| {
-        for junk in ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "POST /mcp HTTP/3.0\r\n\r\n"] {
-            let mut wire = Wire::connect(address).await;
-            wire.send(junk).await;
-            let answer = wire.answer().await;
-            assert!((400..600).contains(&answer.status), "{answer:?}");
-            assert!(wire.ended().await);
-        }
-        Wire::connect(address).await.echoes(1).await;
     })
     .await;
 }

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_io::{Async, Timer};
-use futures_lite::future::yield_now;
+use async_io::Async;
 use sanswire_smol::sanswire::jsonrpc::JsonRef;
-use sanswire_smol::{Schema, ServeError, Server, Stopper, Tool};
+use sanswire_smol::{ServeError, Server, Stopper};
 
 use crate::common::{Driven, Folder, raw, request};
+use crate::held::server;
 
 pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
     let mut trials = Vec::new();
@@ -48,62 +48,6 @@ enum End {
     HalfClosed,
     Stopped,
     StoppedNow,
-}
-
-/// What its handlers hold, one each.
-struct Held(Arc<AtomicUsize>);
-
-impl Held {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-fn server(held: &Arc<AtomicUsize>) -> Server {
-    let (naps, asks, fails) = (Arc::clone(held), Arc::clone(held), Arc::clone(held));
-    Server::builder("s", "1")
-        .tool("echo", Tool::new("Gives back").string("text", "What"), |(), call| async move {
-            call.argument::<String>("text")
-        })
-        .tool("nap", Tool::new("Takes its time, and tells"), move |(), call| {
-            let held = Held::new(&naps);
-            async move {
-                yield_now().await;
-                call.progress(1.0, None, None);
-                Timer::after(Duration::from_millis(1)).await;
-                drop(held);
-                Ok("awake")
-            }
-        })
-        .tool("ask", Tool::new("Asks"), move |(), call| {
-            let held = Held::new(&asks);
-            async move {
-                let form = Schema::object().optional("said", Schema::string());
-                let said = call.elicit("k", "what?", &form).await?;
-                drop(held);
-                Ok(format!("{said:?}"))
-            }
-        })
-        .tool("fail", Tool::new("Breaks down"), move |(), _| {
-            let held = Held::new(&fails);
-            async move {
-                yield_now().await;
-                assert_eq!(held.0.load(Ordering::SeqCst), usize::MAX, "as it was asked to");
-                Ok("")
-            }
-        })
-        .config(|config| {
-            config.limits.drain = Duration::from_millis(50);
-        })
-        .build()
-        .unwrap()
 }
 
 /// The other end.
