@@ -4,7 +4,6 @@
 //! number may reach the server twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sanswire::client::{Event, Outcome, RequestHandle, RequestOptions, params};
@@ -15,7 +14,7 @@ use sanswire::http::site::SiteConfig;
 use sanswire::http::{Client, Pool, Site, Url, h1};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
-use sanswire::server::kit::{Cancel, ConnectionKey, Request};
+use sanswire::server::kit::{ConnectionKey, Request};
 use sanswire::server::{Catalog, ListKind, Notice, Reply};
 use sanswire::{Instant, Machine};
 use serde_json::Value;
@@ -28,19 +27,10 @@ use super::script::{Script, Step, WAITS, Who};
 use super::server::question;
 use super::setup::Setup;
 use super::wire::Wire;
+use crate::flag::Flag;
 use crate::seed::Rng;
 
 const MAX_TURNS: usize = 300_000;
-
-/// Whether a request is still wanted.
-#[derive(Debug, Default)]
-struct Flag(AtomicBool);
-
-impl Cancel for Flag {
-    fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// One connection, with what both drivers know of it.
 #[derive(Debug)]
@@ -554,11 +544,7 @@ impl Run<'_> {
         self.pass(Duration::from_secs(30));
         assert!(self.site.is_over(), "the site is not over: {:?}", self.site);
         for (_, request) in &self.open {
-            assert!(
-                request.cancel.0.load(Ordering::Relaxed),
-                "nobody was told that it is over: {}",
-                number(request)
-            );
+            assert!(request.cancel.is_set(), "nobody was told that it is over: {}", number(request));
         }
     }
 }

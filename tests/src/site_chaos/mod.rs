@@ -1,56 +1,34 @@
 //! Clients that do anything in any order over connections that break anywhere, a site, and an application that does what it
 //! likes; what has to hold whatever they do.
 
+mod bytes;
+mod client;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sanswire::http::Site;
 use sanswire::http::endpoint::SessionHandle;
-use sanswire::http::h1::{self, Body, ClientEvent};
 use sanswire::http::site::SiteConfig;
-use sanswire::http::{RequestHead, Site};
 use sanswire::mcp::types::input::{InputKind, InputRequest};
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::kit::{ConnectionKey, Request};
 use sanswire::server::{ListKind, Notice, Reply};
 use sanswire::{Instant, Machine as _};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::flag::Flag;
 use crate::seed::Rng;
-use crate::served::{LEGACY, modern_with, raw, request};
-use crate::web::{PLAIN, catalog, head, modern_fields, refs};
+use crate::served::raw;
+use crate::web::catalog;
+pub use bytes::check_http_site;
+use client::Client;
 
 /// Connections that a world has at most.
 const MOST: usize = 6;
 /// What waits on a connection before the endpoint knows of it, and its tables.
 const EACH: usize = 64 * 1024 + 16 * 1024;
-
-/// A client with one connection.
-struct Client {
-    key: ConnectionKey,
-    machine: h1::Client,
-    /// Bytes on their way to the site.
-    sent: Vec<u8>,
-    /// Ids of the requests that were sent; a request at a time is open.
-    open: Option<Asked>,
-    /// What came of the answer that is open.
-    status: u16,
-    body: Vec<u8>,
-    /// It sends nothing more.
-    ended: bool,
-    /// It broke a rule, or its connection is broken: nothing is owed to it.
-    spoilt: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Asked {
-    /// What it says, for a failure.
-    what: String,
-    /// The id of the message, if it has one.
-    id: Option<u64>,
-    opens: bool,
-}
 
 /// A request that a handler is at.
 type Running = (SessionHandle, Request<Flag>);
@@ -97,87 +75,6 @@ pub fn run(rng: &mut Rng, steps: usize) -> Seen {
     }
     world.wind_up(rng, &mut bytes);
     Seen { answers: world.answers, bytes }
-}
-
-/// In an input of [`check_http_site`], what happens; these bytes are in no UTF-8 text. All others are sent.
-const TELL: u8 = 0xf9;
-const WRITE: u8 = 0xfa;
-const END: u8 = 0xfb;
-const WAIT: u8 = 0xfc;
-const ANSWER: u8 = 0xfd;
-const OTHER: u8 = 0xfe;
-/// Stands for many copies of the byte before it.
-const REPEAT: u8 = 0xff;
-const COPIES: usize = 1500;
-
-/// Takes every choice of [`run`] from `data`, if it begins with an even byte, and else the bytes that two connections
-/// bring, with what happens meanwhile.
-///
-/// # Panics
-/// If a rule is broken.
-pub fn check_http_site(data: &[u8]) {
-    match data.split_first() {
-        Some((first, rest)) if first % 2 == 0 => {
-            run(&mut Rng::tape(rest), (rest.len() / 3).min(200));
-        }
-        Some((_, rest)) => any_bytes(rest),
-        None => {}
-    }
-}
-
-fn any_bytes(data: &[u8]) {
-    let (mut rng, mut sum, mut place, mut room) = (Rng::new(0), 0, 0, 100_000_usize);
-    let mut world = World::new(&mut rng, false);
-    for byte in data {
-        while world.clients.len() < 2 {
-            world.connect();
-            // What it is answered is not compared with what it asked.
-            world.clients.iter_mut().for_each(|client| client.spoilt = true);
-        }
-        let sent = &mut world.clients[place].sent;
-        match *byte {
-            REPEAT => {
-                if let Some(last) = sent.last().copied().filter(|_| room > COPIES) {
-                    sent.extend(std::iter::repeat_n(last, COPIES));
-                    room -= COPIES;
-                }
-                continue;
-            }
-            0..=0xf7 => {
-                sent.push(*byte);
-                continue;
-            }
-            OTHER => {
-                world.read(place, true, 0);
-                place = 1 - place;
-            }
-            act => {
-                world.read(place, true, 0);
-                world.take_requests(4);
-                match act {
-                    ANSWER => world.answer(&mut rng),
-                    WAIT => world.pass(16_000),
-                    END => {
-                        if let Some(mut connection) = world.site.connection(world.clients[place].key) {
-                            connection.handle_eof(world.now);
-                        }
-                    }
-                    WRITE => world.write(place, usize::MAX, true, &mut sum),
-                    TELL => world.tell(&mut rng),
-                    _ => world.site.list_changed(ListKind::Tools, world.now),
-                }
-            }
-        }
-        world.take_requests(4);
-        world.hear();
-        world.bury();
-        world.check();
-    }
-    for place in 0..world.clients.len() {
-        world.read(place, true, 0);
-    }
-    world.check();
-    world.wind_up(&mut rng, &mut sum);
 }
 
 /// As [`run`], of clients that stay until they are answered, and no stream that goes on and on. Every request is answered
@@ -289,17 +186,7 @@ impl World {
         if self.clients.len() < MOST {
             let key = self.site.welcome(self.now).unwrap();
             assert!(!self.gone.contains(&key), "a key is used once");
-            let machine = h1::Client::new(h1::Limits::default(), self.now);
-            self.clients.push(Client {
-                key,
-                machine,
-                sent: Vec::new(),
-                open: None,
-                status: 0,
-                body: Vec::new(),
-                ended: false,
-                spoilt: false,
-            });
+            self.clients.push(Client::new(key, self.now));
         }
     }
 
@@ -318,74 +205,9 @@ impl World {
         if garbage {
             client.sent.extend_from_slice(b"GET\r\n\r\n\x00what");
             client.spoilt = true;
-        } else if client.open.is_none()
-            && client.machine.request(&head, Body::Whole(body.into()), now).is_ok()
-        {
-            client.open = Some(asked);
-            let bytes = client.machine.transmit();
-            let len = bytes.len();
-            client.sent.extend_from_slice(bytes);
-            client.machine.handle_written(len, now);
-            while !client.machine.transmit().is_empty() {
-                let bytes = client.machine.transmit();
-                let len = bytes.len();
-                client.sent.extend_from_slice(bytes);
-                client.machine.handle_written(len, now);
-            }
+        } else {
+            client.send(&head, body, asked, now);
         }
-    }
-
-    fn compose(&mut self, rng: &mut Rng) -> (RequestHead, Vec<u8>, Asked) {
-        self.wire += 1;
-        let newest = self.ids.len().saturating_sub(3);
-        let session = rng.pick(&self.ids[newest..]).clone();
-        let plain = || PLAIN.map(|(name, value)| (name, value.to_owned())).to_vec();
-        let methods = ["tools/call", "tools/call", "tools/call", "tools/list", "subscriptions/listen"];
-        let method = *rng.pick(if self.calm { &methods[..4] } else { &methods });
-        let params = json!({"name": *rng.pick(&["a", "b", "nowhere"]),
-            "notifications": {"toolsListChanged": true, "resourceSubscriptions": ["x:y"]}});
-        if rng.chance(55) {
-            let token = json!({"progressToken": self.wire, "io.modelcontextprotocol/logLevel": "debug"});
-            let body = modern_with(self.wire, method, params, token);
-            let head = head("POST", "/mcp", &refs(&modern_fields(&body)));
-            return (
-                head,
-                body.to_string().into_bytes(),
-                Asked { id: Some(self.wire), what: body.to_string(), opens: false },
-            );
-        }
-        let mut fields = plain();
-        let (body, id) = match rng.below(8) {
-            0..=2 => {
-                let client = json!({"name": "chaos", "version": "0"});
-                let params = json!({"protocolVersion": *rng.pick(&LEGACY[1..]), "clientInfo": client,
-                    "capabilities": {"roots": {}}});
-                let body = request(self.wire, "initialize", params);
-                let head = head("POST", "/mcp", &refs(&fields));
-                return (
-                    head,
-                    body.to_string().into_bytes(),
-                    Asked { id: Some(self.wire), what: body.to_string(), opens: true },
-                );
-            }
-            3 => {
-                fields.push(("Mcp-Session-Id", session));
-                let verbs = ["OPTIONS", "GET", "DELETE"];
-                let verb = *rng.pick(if self.calm { &verbs[..1] } else { &verbs });
-                let head = head(verb, "/mcp", &refs(&fields));
-                return (head, Vec::new(), Asked { id: None, what: String::new(), opens: false });
-            }
-            4 => (json!({"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}), None),
-            5 => (json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), None),
-            _ => (request(self.wire, method, params), Some(self.wire)),
-        };
-        fields.push(("Mcp-Session-Id", session));
-        let target = if rng.chance(5) { "/elsewhere" } else { "/mcp" };
-        (
-            head("POST", target, &refs(&fields)),
-            body.to_string().into_bytes(),
-            Asked { id, what: body.to_string(), opens: false },
-        )
     }
 
     /// Some of what a client sent arrives.
@@ -603,54 +425,5 @@ impl World {
         assert!(held < 1024, "{held} bytes are held when all is over");
         let key = self.site.welcome(self.now).unwrap();
         assert!(self.site.connection(key).unwrap().is_closed(), "nobody is welcome any more");
-    }
-}
-
-impl Client {
-    /// Looks at what came. How many answers are whole now.
-    fn take_in(&mut self, ids: &mut Vec<String>) -> usize {
-        let mut whole = 0;
-        while let Some(event) = self.machine.poll_event() {
-            match event {
-                ClientEvent::Head(head) => {
-                    assert!(self.open.is_some(), "an answer that nobody asked for");
-                    self.status = head.status;
-                    self.body.clear();
-                    if self.open.as_ref().is_some_and(|asked| asked.opens) {
-                        ids.extend(head.fields.text("Mcp-Session-Id").map(Into::into));
-                    }
-                }
-                ClientEvent::Body(piece) => self.body.extend_from_slice(&piece),
-                ClientEvent::End => {
-                    let asked = self.open.take().expect("answered once");
-                    self.check(&asked);
-                    whole += 1;
-                }
-                ClientEvent::Closed(_) => self.spoilt = true,
-                _ => {}
-            }
-        }
-        whole
-    }
-
-    /// No message but those of its own request, and that at most once, is in an answer.
-    fn check(&self, asked: &Asked) {
-        let text = std::str::from_utf8(&self.body).unwrap();
-        let messages: Vec<Value> = if text.starts_with(['{', '[']) {
-            vec![serde_json::from_str(text).unwrap()]
-        } else {
-            let data =
-                text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
-            data.map(|data| serde_json::from_str(data).unwrap()).collect()
-        };
-        let is_answer = |message: &&Value| message.get("result").is_some() || message.get("error").is_some();
-        let answers: Vec<_> = messages.iter().filter(is_answer).collect();
-        let own = |message: &&&Value| message["id"].as_u64() == asked.id;
-        if let Some(id) = asked.id
-            && self.status == 200
-        {
-            assert!(answers.iter().filter(own).count() <= 1, "{id} was answered twice: {text}");
-            assert_eq!(answers.iter().filter(own).count(), answers.len(), "another's answer: {text}");
-        }
     }
 }
