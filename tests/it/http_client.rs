@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::Outcome;
+use sanswire::client::{Outcome, RequestOptions};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::exchange::{HttpRefusal, RefusedFor};
 use sanswire::http::client::End;
@@ -52,6 +52,16 @@ fn a_modern_request_says_in_its_head_what_its_message_says() {
         assert_eq!(sent.field("mcp-session-id"), None);
         assert!(sent.message()["method"].is_string() && !sent.body.ends_with(b"\n"));
     }
+}
+
+#[test]
+fn a_page_of_tools_is_asked_for_by_its_cursor() {
+    let mut rig = Rig::modern();
+    rig.client.list_tools(Some("next"), &RequestOptions::default(), rig.now).unwrap();
+    rig.wait(Duration::ZERO);
+    let sent = rig.take();
+    assert_eq!(sent.field("mcp-method"), Some("tools/list"));
+    assert_eq!(sent.message()["params"]["cursor"], "next");
 }
 
 #[test]

@@ -86,6 +86,19 @@ impl LineConnection {
         self.ask(|session| session.call_tool(name, arguments, options, now), now)
     }
 
+    /// `tools/list`: one page; see [`Session::list_tools`].
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn list_tools(
+        &mut self,
+        cursor: Option<&str>,
+        options: &RequestOptions,
+        now: Instant,
+    ) -> Result<RequestHandle, ApiError> {
+        self.ask(|session| session.list_tools(cursor, options, now), now)
+    }
+
     /// Goes on with a call that asked for input; see [`Session::resume`].
     ///
     /// # Errors

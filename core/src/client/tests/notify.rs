@@ -1,8 +1,8 @@
-//! Notifications of the application's.
+//! What the application says: notifications, and a request by its name.
 
 use alloc::string::String;
 
-use crate::client::config::{Config, Start};
+use crate::client::config::{Config, RequestOptions, Start};
 use crate::client::{LineConnection, Session};
 use crate::error::ApiError;
 use crate::machine::Machine;
@@ -20,7 +20,7 @@ fn ready(roots_list_changed: bool) -> LineConnection {
         r#""serverInfo":{"name":"s","version":"1"}}}"#,
         "\n"
     );
-    client.handle_input(reply.as_bytes(), Instant::ZERO);
+    assert_eq!(client.handle_input(reply.as_bytes(), Instant::ZERO), reply.len());
     assert_eq!(client.session().revision(), Some(Revision::V2025_11_25));
     client.handle_written(client.transmit().len(), Instant::ZERO);
     client
@@ -37,6 +37,17 @@ fn a_change_of_roots_is_told_where_that_was_declared() {
     let refused = client.notify(Method::RootsListChanged, None, Instant::ZERO);
     assert!(matches!(refused, Err(ApiError::BadParams(_))), "{refused:?}");
     assert!(client.transmit().is_empty());
+}
+
+#[test]
+fn a_page_of_tools_is_asked_for_by_its_cursor() {
+    for cursor in [Some("next"), None] {
+        let mut client = ready(false);
+        client.list_tools(cursor, &RequestOptions::default(), Instant::ZERO).unwrap();
+        let sent = String::from_utf8(client.transmit().to_vec()).unwrap();
+        assert!(sent.contains(r#""method":"tools/list""#), "{sent}");
+        assert_eq!(sent.contains(r#""cursor":"next""#), cursor.is_some(), "{sent}");
+    }
 }
 
 #[test]

@@ -200,6 +200,19 @@ impl Client {
         Ok(())
     }
 
+    /// `tools/list`: one page; see [`Session::list_tools`].
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn list_tools(
+        &mut self,
+        cursor: Option<&str>,
+        options: &RequestOptions,
+        now: Instant,
+    ) -> Result<RequestHandle, ApiError> {
+        self.ask(|session| session.list_tools(cursor, options, now), now)
+    }
+
     /// Goes on with a call that asked for input; see [`Session::resume`].
     ///
     /// # Errors
