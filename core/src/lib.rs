@@ -31,18 +31,16 @@
 //! client.handle_written(client.transmit().len(), now);
 //!
 //! // Bytes that came: this server is of the older kind, so a handshake follows.
-//! client.handle_input(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n", now);
+//! let came = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n";
+//! assert_eq!(client.handle_input(came, now), came.len());
 //! assert!(client.transmit().starts_with(br#"{"jsonrpc":"2.0","id":2,"method":"initialize""#));
 //! client.handle_written(client.transmit().len(), now);
-//! client.handle_input(
-//!     concat!(
-//!         r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","#,
-//!         r#""capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
-//!         "\n"
-//!     )
-//!     .as_bytes(),
-//!     now,
+//! let came = concat!(
+//!     r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","#,
+//!     r#""capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#,
+//!     "\n"
 //! );
+//! assert_eq!(client.handle_input(came.as_bytes(), now), came.len());
 //!
 //! // Events, until there are none.
 //! while let Some(event) = client.poll_event() {

@@ -71,6 +71,7 @@ pub trait Machine {
     ///
     /// Returns how many bytes were taken: fewer than `data.len()` when [`wants_read`](Self::wants_read) turned
     /// false on the way. Offer the rest again after taking events.
+    #[must_use = "what was not taken is to be offered again"]
     fn handle_input(&mut self, data: &[u8], now: Instant) -> usize {
         let mut taken = 0;
         while let Some(rest) = data.get(taken..).filter(|rest| !rest.is_empty()) {

@@ -31,6 +31,11 @@ fn drain(machine: &mut LineConnection, now: Instant) -> (Vec<u8>, Vec<Event>, Op
 const READY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"0"}}}
 "#;
 
+/// Bytes come, and all of them are taken.
+fn give(machine: &mut LineConnection, bytes: &[u8], now: Instant) {
+    assert_eq!(machine.handle_input(bytes, now), bytes.len(), "all of it is taken");
+}
+
 fn ready() -> LineConnection {
     let mut machine = LineConnection::new(remembering(Verdict::Legacy), [0; 32], at(0)).unwrap();
     drain(&mut machine, at(0));
@@ -93,14 +98,15 @@ fn closed_is_the_last_event_whatever_uses_the_budget_up() {
         config.limits.violation_budget = 0;
         let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
         drain(&mut machine, at(0));
-        machine.handle_input(
+        give(
+            &mut machine,
             format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{opening}}}\n").as_bytes(),
             at(0),
         );
         drain(&mut machine, at(0));
         let call = machine.call_tool("t", None, &RequestOptions::default(), at(0)).unwrap();
         drain(&mut machine, at(0));
-        machine.handle_input(format!("{line}\n").as_bytes(), at(0));
+        give(&mut machine, format!("{line}\n").as_bytes(), at(0));
         let (bytes, events, _) = drain(&mut machine, at(0));
         assert!(bytes.is_empty(), "{line}: nothing is said after the end");
         assert!(matches!(events.last(), Some(Event::Closed(CloseReason::Protocol(_)))), "{line}: {events:?}");
@@ -119,9 +125,9 @@ fn an_error_without_an_id_means_the_probe_when_nothing_else_is_open() {
         let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
         machine.handle_timeout(at(hedge));
         drain(&mut machine, at(hedge));
-        machine.handle_input(no(handshake).as_bytes(), at(hedge));
+        give(&mut machine, no(handshake).as_bytes(), at(hedge));
         assert!(drain(&mut machine, at(hedge)).1.is_empty());
-        machine.handle_input(no("").as_bytes(), at(hedge));
+        give(&mut machine, no("").as_bytes(), at(hedge));
         let (_, events, _) = drain(&mut machine, at(hedge));
         assert!(matches!(events.last(), Some(Event::Closed(CloseReason::Refused { .. }))), "{events:?}");
     }
@@ -141,10 +147,10 @@ fn where_a_string_may_name_a_call_it_names_it_in_what_is_unusable_too() {
         config.limits.max_message_bytes = 4096;
         let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
         drain(&mut machine, at(0));
-        machine.handle_input(READY, at(0));
+        give(&mut machine, READY, at(0));
         machine.request(Method::ToolsList, None, &RequestOptions::default(), at(0)).unwrap();
         drain(&mut machine, at(0));
-        machine.handle_input(format!("{line}\n").as_bytes(), at(0));
+        give(&mut machine, format!("{line}\n").as_bytes(), at(0));
         let (_, events, _) = drain(&mut machine, at(0));
         let finished = matches!(
             events[..],
@@ -220,7 +226,7 @@ fn input_is_taken_piece_by_piece_while_there_is_room() {
     config.limits.max_queued_events = 2;
     let mut machine = LineConnection::new(config, [0; 32], at(0)).unwrap();
     drain(&mut machine, at(0));
-    machine.handle_input(READY, at(0));
+    give(&mut machine, READY, at(0));
     drain(&mut machine, at(0));
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n";
     let all = line.repeat(10_000);

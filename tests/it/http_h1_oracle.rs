@@ -246,7 +246,8 @@ proptest! {
         (version, verb) in prop_oneof![Just(("1.1", "GET")), Just(("1.0", "GET")), Just(("1.1", "HEAD"))],
     ) {
         let mut server = Server::new(Limits::default(), NOW);
-        server.handle_input(format!("{verb} / HTTP/{version}\r\nHost: h\r\n\r\n").as_bytes(), NOW);
+        let asked = format!("{verb} / HTTP/{version}\r\nHost: h\r\n\r\n");
+        assert_eq!(server.handle_input(asked.as_bytes(), NOW), asked.len());
         let head = ResponseHead { status: 200, fields };
         if stream {
             server.respond(&head, Body::Stream, NOW).expect("a request");

@@ -9,6 +9,11 @@ use sanswire::{Instant, Machine};
 use sanswire_tests::served::{Rig, config, modern, request};
 use serde_json::{Value, json};
 
+/// Bytes come, and all of them are taken.
+fn give(machine: &mut LineConnection, bytes: &[u8], now: Instant) {
+    assert_eq!(machine.handle_input(bytes, now), bytes.len(), "all of it is taken");
+}
+
 fn calls(rig: &mut Rig, count: u64) {
     for id in 1..=count {
         rig.report(request(id, "tools/call", json!({"name": "a"})));
@@ -220,7 +225,7 @@ fn a_clock_that_goes_back_does_not_cut_the_flush_short() {
     let seconds = |n: u64| Instant::from_millis(n * 1000);
     for earlier in [1, 100] {
         let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
-        machine.handle_input(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(100));
+        give(&mut machine, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(100));
         machine.close(seconds(earlier));
         assert_eq!(machine.poll_timeout(), Some(seconds(102)));
         machine.handle_timeout(seconds(100));
@@ -236,14 +241,14 @@ fn a_clock_that_goes_back_does_not_cut_the_flush_short() {
 fn a_later_end_does_not_put_off_an_earlier_one() {
     let seconds = |n: u64| Instant::from_millis(n * 1000);
     let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
-    machine.handle_input(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(1));
+    give(&mut machine, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", seconds(1));
     machine.handle_eof(seconds(1));
     machine.shutdown(Duration::from_secs(3600), seconds(1));
     assert_eq!(machine.poll_timeout(), Some(seconds(11)));
     let mut machine = LineConnection::new(config(), [0; 32], seconds(0)).unwrap();
     machine.catalog_mut().tool(&sanswire_tests::served::raw(&json!({"name": "a"}))).unwrap();
     let call = modern(1, "tools/call", json!({"name": "a"}));
-    machine.handle_input(format!("{call}\n{}\n", request(2, "ping", json!({}))).as_bytes(), seconds(1));
+    give(&mut machine, format!("{call}\n{}\n", request(2, "ping", json!({}))).as_bytes(), seconds(1));
     machine.shutdown(Duration::from_secs(5), seconds(1));
     machine.shutdown(Duration::from_secs(3600), seconds(1));
     machine.handle_timeout(seconds(6));

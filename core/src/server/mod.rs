@@ -25,16 +25,13 @@
 //! let mut server = LineConnection::new(Config::new("my-server", "1.0"), [0; 32], now)?;
 //! server.catalog_mut().tool(&RawJson::parse_str(r#"{"name":"hello"}"#)?)?;
 //!
-//! server.handle_input(
-//!     concat!(
-//!         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","_meta":{"#,
-//!         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-//!         r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-//!         "\n"
-//!     )
-//!     .as_bytes(),
-//!     now,
+//! let came = concat!(
+//!     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","_meta":{"#,
+//!     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+//!     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+//!     "\n"
 //! );
+//! assert_eq!(server.handle_input(came.as_bytes(), now), came.len());
 //! while let Some(event) = server.poll_event() {
 //!     if let Event::Request { request, params, .. } = event {
 //!         assert_eq!(CallTool::read(&params)?.name, "hello");

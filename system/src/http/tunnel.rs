@@ -87,7 +87,8 @@ impl<'a> Tunnel<'a> {
         if len == 0 {
             self.machine.handle_eof(now);
         } else {
-            self.machine.handle_input(self.room.get(..len).unwrap_or_default(), now);
+            // All of it: there was no more room than that.
+            let _ = self.machine.handle_input(self.room.get(..len).unwrap_or_default(), now);
         }
     }
 

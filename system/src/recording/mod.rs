@@ -23,7 +23,8 @@
 //! let mut client = RecordedLine::new(config, [0; 32], Instant::ZERO, Some(&recorder))?;
 //! let first = client.transmit().len();
 //! client.handle_written(first, Instant::from_millis(1));
-//! client.handle_input(b"Welcome to weather! My token is hunter2.\n", Instant::from_millis(2));
+//! let came = b"Welcome to weather! My token is hunter2.\n";
+//! assert_eq!(client.handle_input(came, Instant::from_millis(2)), came.len());
 //! client.handle_eof(Instant::from_millis(3));
 //! while client.poll_event().is_some() {}
 //!

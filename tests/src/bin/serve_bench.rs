@@ -81,7 +81,8 @@ fn echo(params: &RawJson) -> Reply {
 }
 
 fn feed(server: &mut LineConnection, message: &serde_json::Value, now: Instant) {
-    server.handle_input(format!("{message}\n").as_bytes(), now);
+    let line = format!("{message}\n");
+    assert_eq!(server.handle_input(line.as_bytes(), now), line.len());
     drain(server, now);
 }
 

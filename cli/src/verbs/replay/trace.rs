@@ -108,7 +108,8 @@ impl Heard {
             said.push(b'\n');
             let now = Instant::from_micros(at);
             if let Some(machine) = &mut self.machine {
-                machine.handle_input(&said, now);
+                // One that is closed takes nothing more.
+                let _ = machine.handle_input(&said, now);
             }
         }
         self.settle(line);

@@ -10,7 +10,7 @@ const HEAD: &str = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n
 /// What a server reads of a body, in pieces of `step` bytes: its data, and how it ended.
 fn read(body: &str, step: usize, limits: &Limits) -> (Vec<u8>, Option<Fault>, bool) {
     let mut server = Server::new(limits.clone(), NOW);
-    server.handle_input(HEAD.as_bytes(), NOW);
+    give(&mut server, HEAD.as_bytes(), NOW);
     server.take_body(NOW);
     let mut data = Vec::new();
     let (mut fault, mut over) = (None, false);
@@ -26,7 +26,7 @@ fn read(body: &str, step: usize, limits: &Limits) -> (Vec<u8>, Option<Fault>, bo
         }
     };
     for piece in body.as_bytes().chunks(step) {
-        server.handle_input(piece, NOW);
+        give(&mut server, piece, NOW);
         note(&mut server);
     }
     sent(&mut server);
@@ -105,7 +105,7 @@ fn chunks_that_are_refused() {
 #[test]
 fn short_chunks_cost_no_more_than_their_bytes() {
     let mut server = Server::new(Limits::default(), NOW);
-    server.handle_input(HEAD.as_bytes(), NOW);
+    give(&mut server, HEAD.as_bytes(), NOW);
     server.take_body(NOW);
     server_events(&mut server);
     let flood: String = "1\r\nx\r\n".repeat(8_000);
@@ -120,7 +120,7 @@ fn short_chunks_cost_no_more_than_their_bytes() {
 fn a_body_that_nobody_takes_stops_the_reading() {
     let limits = Limits { max_queued_event_bytes: 10_000, ..Limits::default() };
     let mut server = Server::new(limits, NOW);
-    server.handle_input(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n", NOW);
+    give(&mut server, b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n", NOW);
     server.take_body(NOW);
     let taken = server.handle_input(&[b'x'; 1_000_000], NOW);
     assert!(!server.wants_read() && taken < 200_000, "{taken}");
@@ -143,7 +143,7 @@ fn a_body_that_nobody_takes_stops_the_reading() {
 fn a_limit_of_nothing_lets_one_event_through_at_a_time() {
     let limits = Limits { max_queued_event_bytes: 0, ..Limits::default() };
     let mut server = Server::new(limits, NOW);
-    server.handle_input(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n", NOW);
+    give(&mut server, b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n", NOW);
     server.take_body(NOW);
     assert!(!server.wants_read());
     for byte in [b"a", b"b", b"c"] {

@@ -10,7 +10,7 @@ fn one_exchange_after_the_other() {
         assert!(client.is_idle());
         client.request(&ask("POST"), whole("question"), NOW).unwrap();
         assert!(!client.is_idle());
-        server.handle_input(&sent(&mut client), NOW);
+        give(&mut server, &sent(&mut client), NOW);
         let events = server_events(&mut server);
         let [ServerEvent::Head { head, length: Some(8) }] = &*events else { panic!("{n}: {events:?}") };
         assert_eq!((head.verb.as_str(), &*head.target), ("POST", "/mcp"));
@@ -22,13 +22,13 @@ fn one_exchange_after_the_other() {
             server.respond(&status(200), Body::Stream, NOW).unwrap();
             server.send(Bytes::from_static(b"ans"), NOW).unwrap();
             assert_eq!(server_events(&mut server), []);
-            client.handle_input(&sent(&mut server), NOW);
+            give(&mut client, &sent(&mut server), NOW);
             server.send(Bytes::from_static(b"wer"), NOW).unwrap();
             server.end(NOW);
         } else {
             server.respond(&status(200), whole("answer"), NOW).unwrap();
         }
-        client.handle_input(&sent(&mut server), NOW);
+        give(&mut client, &sent(&mut server), NOW);
         assert_eq!(server_events(&mut server), [ServerEvent::Done]);
         let events = client_events(&mut client);
         let [ClientEvent::Sent, ClientEvent::Head(head), ClientEvent::Body(body), ClientEvent::End] =

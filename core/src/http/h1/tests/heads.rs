@@ -9,7 +9,7 @@ use crate::http::h1::scan::Lines;
 /// What the server says to a stream by itself, and why it ends the connection.
 fn refused(stream: &[u8], limits: &Limits) -> (String, Vec<ServerEvent>) {
     let mut server = Server::new(limits.clone(), NOW);
-    server.handle_input(stream, NOW);
+    give(&mut server, stream, NOW);
     let said = text(&mut server);
     server.handle_eof(NOW);
     (said, server_events(&mut server))
@@ -106,7 +106,7 @@ fn requests_that_are_refused() {
         assert_eq!(whole, refused(&behind, &Limits::default()), "{name}: with another one behind it");
         let mut server = Server::new(Limits::default(), NOW);
         for byte in stream.bytes() {
-            server.handle_input(&[byte], NOW);
+            give(&mut server, &[byte], NOW);
         }
         let said = text(&mut server);
         server.handle_eof(NOW);
@@ -170,7 +170,7 @@ fn answers_that_are_refused() {
         let mut client = Client::new(Limits::default(), NOW);
         client.request(&ask("GET"), Body::Empty, NOW).unwrap();
         sent(&mut client);
-        client.handle_input(stream.as_bytes(), NOW);
+        give(&mut client, stream.as_bytes(), NOW);
         let events = client_events(&mut client);
         assert!(
             matches!(&*events, [ClientEvent::Sent, ClientEvent::Closed(Closed::Fault(_))]),
@@ -223,7 +223,7 @@ fn requests_that_are_read() {
     ];
     for (name, stream, verb, target, length) in table {
         let mut server = Server::new(Limits::default(), NOW);
-        server.handle_input(stream.as_bytes(), NOW);
+        give(&mut server, stream.as_bytes(), NOW);
         let events = server_events(&mut server);
         let Some(ServerEvent::Head { head, length: found }) = events.first() else {
             panic!("{name}: {events:?}")
@@ -236,7 +236,7 @@ fn requests_that_are_read() {
 #[test]
 fn fields_are_what_stands_there() {
     let mut server = Server::new(Limits::default(), NOW);
-    server.handle_input(b"GET / HTTP/1.1\r\nHost: h\r\nA:  one \t\r\na: two\r\nB:\r\n\r\n", NOW);
+    give(&mut server, b"GET / HTTP/1.1\r\nHost: h\r\nA:  one \t\r\na: two\r\nB:\r\n\r\n", NOW);
     let events = server_events(&mut server);
     let [ServerEvent::Head { head, .. }, ..] = &*events else { panic!("{events:?}") };
     let all: Vec<(&str, &[u8])> = head.fields.iter().collect();
@@ -255,7 +255,7 @@ fn a_head_has_a_longest_length_and_a_number_of_fields() {
         for step in [1, 7, usize::MAX] {
             let mut server = Server::new(limits.clone(), NOW);
             for piece in head(filler).as_bytes().chunks(step) {
-                server.handle_input(piece, NOW);
+                give(&mut server, piece, NOW);
             }
             let said = text(&mut server);
             assert_eq!(said.is_empty(), taken, "{filler}, {step}: {said}");
@@ -295,8 +295,8 @@ fn a_head_that_is_shown_shows_no_secrets() {
     let mut client = Client::new(Limits::default(), NOW);
     client.request(&head_with_host(&head), Body::Empty, NOW).unwrap();
     let mut server = Server::new(Limits::default(), NOW);
-    server.handle_input(client.transmit(), NOW);
-    server.handle_input(b"GET /hunter2 HTTP/1.1\r\n", NOW);
+    give(&mut server, client.transmit(), NOW);
+    give(&mut server, b"GET /hunter2 HTTP/1.1\r\n", NOW);
     let shown = format!("{shown} {client:?} {server:?}");
     assert!(shown.contains("/mcp?…") && shown.contains("authorization"), "{shown}");
     assert!(!shown.contains("hunter2"), "{shown}");

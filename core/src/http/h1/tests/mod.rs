@@ -43,6 +43,11 @@ pub(super) fn whole(text: &'static str) -> Body {
     Body::Whole(Bytes::from_static(text.as_bytes()))
 }
 
+/// Bytes come, and all of them are taken.
+pub(super) fn give(machine: &mut impl Machine, bytes: &[u8], now: Instant) {
+    assert_eq!(machine.handle_input(bytes, now), bytes.len(), "all of it is taken");
+}
+
 /// Takes all that waits to be written.
 pub(super) fn sent(machine: &mut impl Machine) -> Vec<u8> {
     let mut all = Vec::new();

@@ -145,7 +145,7 @@ fn a_client_that_waits_to_be_told_to_go_on_is_told_when_its_body_is_wanted() {
     server.take_body(NOW);
     server.take_body(NOW);
     assert_eq!(text(&mut server), "HTTP/1.1 100 Continue\r\n\r\n");
-    server.handle_input(b"hi", NOW);
+    give(&mut server, b"hi", NOW);
     server.respond(&status(200), Body::Empty, NOW).unwrap();
     assert!(text(&mut server).starts_with("HTTP/1.1 200 OK\r\n"));
     assert_eq!(server_events(&mut server).last(), Some(&ServerEvent::Done));
@@ -171,7 +171,7 @@ fn a_client_that_waits_to_be_told_to_go_on_is_told_when_its_body_is_wanted() {
     assert!(text(&mut server).contains("\r\nConnection: close\r\n"));
     assert_eq!(server_events(&mut server), [ServerEvent::Done]);
     assert!(server.is_lingering());
-    server.handle_input(b"hi", NOW);
+    give(&mut server, b"hi", NOW);
     server.handle_eof(NOW);
     assert_eq!(server_events(&mut server), [ServerEvent::Closed(Closed::Local)]);
 }
@@ -183,9 +183,9 @@ fn a_short_body_that_nobody_wants_is_read_for_the_sake_of_the_connection() {
     server.respond(&status(401), Body::Empty, NOW).unwrap();
     assert!(!text(&mut server).contains("Connection: close"));
     assert_eq!(server_events(&mut server), [], "the rest of the request is still to come");
-    server.handle_input(&[b'x'; 8000], NOW);
+    give(&mut server, &[b'x'; 8000], NOW);
     assert_eq!(server_events(&mut server), [ServerEvent::BodyEnd, ServerEvent::Done]);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     assert_eq!(verbs(&server_events(&mut server)), ["GET"]);
 }
 
@@ -206,7 +206,7 @@ fn a_long_body_that_nobody_wants_ends_the_connection() {
         assert_eq!(server_events(&mut server), [ServerEvent::Done], "{framing}");
         // The client goes on sending until it has read the answer.
         assert!(server.is_lingering() && server.wants_read(), "{framing}");
-        server.handle_input(&[b'x'; 500_000], NOW);
+        give(&mut server, &[b'x'; 500_000], NOW);
         assert_eq!(server_events(&mut server), [], "{framing}");
         let until = server.poll_timeout().unwrap();
         assert!(until > NOW);
@@ -293,7 +293,7 @@ fn closing_cuts_an_answer_so_that_the_client_sees_it() {
     let mut client = Client::new(Limits::default(), NOW);
     client.request(&ask("GET"), Body::Empty, NOW).unwrap();
     sent(&mut client);
-    client.handle_input(&sent(&mut server), NOW);
+    give(&mut client, &sent(&mut server), NOW);
     server.close(NOW);
     assert!(server.transmit().is_empty(), "no last chunk");
     assert_eq!(server_events(&mut server).last(), Some(&ServerEvent::Closed(Closed::Local)));
@@ -311,7 +311,7 @@ fn calls_that_fit_nothing_are_refused() {
     assert_eq!(server.send(Bytes::from_static(b"x"), NOW), Err(ApiError::UnknownRequest));
     server.take_body(NOW);
     server.end(NOW);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     for code in [0, 100, 101, 199, 1000] {
         assert!(matches!(server.respond(&status(code), Body::Empty, NOW), Err(ApiError::BadParams(_))));
     }
@@ -330,7 +330,7 @@ fn calls_that_fit_nothing_are_refused() {
 fn a_client_that_takes_nothing_fills_the_queue() {
     let limits = Limits { max_queued_out_bytes: 1000, ..Limits::default() };
     let mut server = Server::new(limits, NOW);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     server.respond(&status(200), Body::Stream, NOW).unwrap();
     let piece = Bytes::from_static(&[b'x'; 600]);
     server.send(piece.clone(), NOW).unwrap();
@@ -346,13 +346,13 @@ fn a_client_that_takes_nothing_fills_the_queue() {
 fn buffers_can_be_let_go_of() {
     let mut server = serve(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n");
     server.take_body(NOW);
-    server.handle_input(&[b'x'; 200_000], NOW);
+    give(&mut server, &[b'x'; 200_000], NOW);
     server.respond(&status(200), whole("hi"), NOW).unwrap();
     sent(&mut server);
     server_events(&mut server);
     assert!(server.retained_bytes() > 0);
     server.release();
     assert_eq!(server.retained_bytes(), 0);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     assert_eq!(verbs(&server_events(&mut server)), ["GET"]);
 }

@@ -25,9 +25,9 @@ const SLOW: ServerEvent = ServerEvent::Closed(Closed::Fault(Fault::Slow));
 #[test]
 fn a_head_that_dribbles_is_answered_in_time() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(b"G", at(300));
+    give(&mut server, b"G", at(300));
     for n in 1..10 {
-        server.handle_input(b"E", at(300 + n * 10));
+        give(&mut server, b"E", at(300 + n * 10));
         assert_eq!(server.poll_timeout(), Some(at(400)), "from its first byte to its last");
         server.handle_timeout(at(300 + n * 10));
     }
@@ -47,7 +47,7 @@ fn a_head_that_dribbles_is_answered_in_time() {
 fn a_connection_without_a_request_is_closed_in_time() {
     let mut server = Server::new(limits(), NOW);
     assert_eq!(server.poll_timeout(), Some(at(400)));
-    server.handle_input(GET, at(300));
+    give(&mut server, GET, at(300));
     assert_eq!(server.poll_timeout(), None, "an application may take its time");
     server.respond(&status(200), Body::Empty, at(900)).unwrap();
     server.handle_written(server.transmit().len(), at(1000));
@@ -61,7 +61,7 @@ fn a_connection_without_a_request_is_closed_in_time() {
 #[test]
 fn the_time_of_a_request_that_was_sent_ahead_begins_with_its_turn() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(&[GET, b"GE"].concat(), NOW);
+    give(&mut server, &[GET, b"GE"].concat(), NOW);
     server.respond(&status(200), Body::Empty, at(5000)).unwrap();
     server.handle_written(server.transmit().len(), at(5010));
     assert_eq!(server.poll_timeout(), Some(at(5110)));
@@ -70,11 +70,11 @@ fn the_time_of_a_request_that_was_sent_ahead_begins_with_its_turn() {
 #[test]
 fn a_body_that_brings_nothing_is_answered_in_time() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(POST, NOW);
+    give(&mut server, POST, NOW);
     assert_eq!(server.poll_timeout(), None, "nobody wants it yet");
     server.take_body(at(1000));
     assert_eq!(server.poll_timeout(), Some(at(1200)));
-    server.handle_input(b"x", at(1100));
+    give(&mut server, b"x", at(1100));
     assert_eq!(server.poll_timeout(), Some(at(1300)), "each byte is a sign of life");
     server.handle_timeout(at(1300));
     assert!(text(&mut server).starts_with("HTTP/1.1 408 "));
@@ -83,7 +83,7 @@ fn a_body_that_brings_nothing_is_answered_in_time() {
 
     // An answer that was begun cannot be taken back.
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(POST, NOW);
+    give(&mut server, POST, NOW);
     server.take_body(NOW);
     server.respond(&status(200), Body::Stream, NOW).unwrap();
     sent(&mut server);
@@ -111,7 +111,7 @@ fn a_body_that_dribbles_is_given_up() {
     let head = |framing| format!("POST / HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n");
     for framing in ["Content-Length: 5000", "Transfer-Encoding: chunked\r\n\r\n1000"] {
         let mut server = Server::new(limits(), NOW);
-        server.handle_input(head(framing).as_bytes(), NOW);
+        give(&mut server, head(framing).as_bytes(), NOW);
         server.take_body(at(1000));
         assert_eq!(dribbles(&mut server, 1000), 900, "{framing}");
         assert!(text(&mut server).starts_with("HTTP/1.1 408 "), "{framing}");
@@ -119,7 +119,7 @@ fn a_body_that_dribbles_is_given_up() {
 
     // What nobody wants any more has no more time than what somebody does.
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(head("Content-Length: 5000").as_bytes(), NOW);
+    give(&mut server, head("Content-Length: 5000").as_bytes(), NOW);
     server.respond(&status(401), Body::Empty, at(1000)).unwrap();
     sent(&mut server);
     assert_eq!(dribbles(&mut server, 1000), 900);
@@ -129,11 +129,11 @@ fn a_body_that_dribbles_is_given_up() {
 #[test]
 fn a_body_that_is_slow_and_steady_has_its_time() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n", NOW);
+    give(&mut server, b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n", NOW);
     server.take_body(NOW);
     for n in 1..1000 {
         server.handle_timeout(at(n * 100));
-        server.handle_input(&[b'x'; 100], at(n * 100));
+        give(&mut server, &[b'x'; 100], at(n * 100));
         assert!(server.wants_read() && server.transmit().is_empty(), "after {n}");
         server_events(&mut server);
     }
@@ -144,21 +144,21 @@ fn a_body_that_is_slow_and_steady_has_its_time() {
 #[test]
 fn a_stream_of_the_servers_may_be_silent() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     server.respond(&status(200), Body::Stream, NOW).unwrap();
     sent(&mut server);
     assert_eq!(server.poll_timeout(), None);
     let mut client = Client::new(limits(), NOW);
     client.request(&ask("GET"), Body::Empty, NOW).unwrap();
     sent(&mut client);
-    client.handle_input(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", NOW);
+    give(&mut client, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", NOW);
     assert_eq!(client.poll_timeout(), None);
 }
 
 #[test]
 fn a_peer_that_takes_nothing_is_given_up() {
     let mut server = Server::new(limits(), NOW);
-    server.handle_input(GET, NOW);
+    give(&mut server, GET, NOW);
     server.respond(&status(200), Body::Stream, NOW).unwrap();
     assert_eq!(server.poll_timeout(), Some(at(200)));
     server.handle_written(1, at(100));
@@ -185,10 +185,10 @@ fn the_head_of_an_answer_that_dribbles_is_given_up() {
     client.request(&ask("GET"), Body::Empty, NOW).unwrap();
     sent(&mut client);
     assert_eq!(client.poll_timeout(), None, "how long an answer may take is not decided here");
-    client.handle_input(b"HTTP/1.1 100 Continue\r\n\r\n", at(500));
+    give(&mut client, b"HTTP/1.1 100 Continue\r\n\r\n", at(500));
     assert_eq!(client.poll_timeout(), None);
-    client.handle_input(b"HTTP", at(600));
-    client.handle_input(b"/1", at(690));
+    give(&mut client, b"HTTP", at(600));
+    give(&mut client, b"/1", at(690));
     assert_eq!(client.poll_timeout(), Some(at(700)));
     client.handle_timeout(at(700));
     assert_eq!(client_events(&mut client).last(), Some(&ClientEvent::Closed(Closed::Fault(Fault::Slow))));
@@ -198,7 +198,7 @@ fn the_head_of_an_answer_that_dribbles_is_given_up() {
 #[test]
 fn time_that_goes_backwards_changes_nothing() {
     let mut server = Server::new(limits(), at(1000));
-    server.handle_input(b"G", NOW);
+    give(&mut server, b"G", NOW);
     assert_eq!(server.poll_timeout(), Some(at(1100)));
     server.handle_timeout(NOW);
     assert_eq!(server.poll_timeout(), Some(at(1100)));
@@ -208,13 +208,13 @@ fn time_that_goes_backwards_changes_nothing() {
 fn a_connection_rests_while_nothing_of_a_request_is_there() {
     let mut server = Server::new(limits(), NOW);
     assert_eq!(server.idle_since(), Some(NOW));
-    server.handle_input(b"P", at(10));
+    give(&mut server, b"P", at(10));
     assert_eq!(server.idle_since(), None, "a head begins");
-    server.handle_input(&POST[1..], at(20));
+    give(&mut server, &POST[1..], at(20));
     assert!(matches!(server.poll_event(), Some(ServerEvent::Head { .. })));
     assert_eq!(server.idle_since(), None, "a body is to come");
     server.take_body(at(30));
-    server.handle_input(b"0123456789", at(40));
+    give(&mut server, b"0123456789", at(40));
     server_events(&mut server);
     assert_eq!(server.idle_since(), None, "it is not answered");
     server.respond(&status(200), Body::Stream, at(50)).unwrap();
@@ -227,7 +227,7 @@ fn a_connection_rests_while_nothing_of_a_request_is_there() {
     server.handle_written(len, at(70));
     assert_eq!(server_events(&mut server), [ServerEvent::Done]);
     assert_eq!(server.idle_since(), Some(at(70)));
-    server.handle_input(GET, at(80));
+    give(&mut server, GET, at(80));
     assert_eq!(server.idle_since(), None, "the next one");
     server.close(at(90));
     assert_eq!(server.idle_since(), None, "it is over");

@@ -209,7 +209,7 @@ fn a_question_is_over_once_and_after_the_cancels_of_its_time() {
     let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"decline"}}}}"#);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     for line in [&*answer, cancel, &*answer] {
-        desk.machine.handle_input(format!("{line}\n").as_bytes(), NOW);
+        assert_eq!(desk.machine.handle_input(format!("{line}\n").as_bytes(), NOW), line.len() + 1);
     }
     let over = desk.take_in(NOW);
     assert!(!work.cancel.is_set(), "it is told when nothing is locked");
