@@ -7,6 +7,8 @@ use sanswire::limits::MAX_READ_BYTES;
 use sanswire::{Instant, Machine};
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// How often something was asked for, or grew.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// Of all gauges since the last report the one that came nearest to its limit: what it had, and what it may have.
 static NEAREST: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -19,6 +21,7 @@ pub(crate) struct Counting;
 
 impl Counting {
     fn more(bytes: usize) {
+        ASKED.fetch_add(1, Relaxed);
         let live = LIVE.fetch_add(bytes, Relaxed) + bytes;
         PEAK.fetch_max(live, Relaxed);
     }
@@ -50,6 +53,13 @@ unsafe impl GlobalAlloc for Counting {
 /// Bytes that were asked for and are not given back.
 pub(crate) fn live() -> usize {
     LIVE.load(Relaxed)
+}
+
+/// How often memory was asked for, or a block grew, while this was done.
+pub(crate) fn allocations(work: impl FnOnce()) -> usize {
+    let before = ASKED.load(Relaxed);
+    work();
+    ASKED.load(Relaxed) - before
 }
 
 /// What one machine holds: the bytes that were asked for while it ran and are not given back, and the most that there
