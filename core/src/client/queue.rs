@@ -64,6 +64,10 @@ impl Events {
         self.queue.len() >= limits.max_queued_events || self.bytes >= limits.max_queued_event_bytes
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }

@@ -69,6 +69,10 @@ impl Events {
         self.queue.len() >= limits.max_queued_events || self.bytes >= limits.max_queued_event_bytes
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }

@@ -345,6 +345,12 @@ impl Session {
         !matches!(self.phase, Phase::Closed(_)) && !self.events.is_full(&self.config.limits)
     }
 
+    /// Events that wait to be taken.
+    #[must_use]
+    pub fn queued_events(&self) -> usize {
+        self.events.len()
+    }
+
     /// Bytes that waiting events keep alive.
     #[must_use]
     pub const fn queued_event_bytes(&self) -> usize {

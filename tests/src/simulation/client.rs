@@ -9,8 +9,8 @@ use sanswire::client::{
 };
 use sanswire::error::{ApiError, CloseReason};
 use sanswire::jsonrpc::{ErrorObject, RawJson};
-use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;
+use sanswire::mcp::{Method, Revision};
 use sanswire::{Instant, Machine};
 use serde_json::Value;
 
@@ -95,6 +95,14 @@ impl Client {
     fn check_bound(&self) {
         let held = self.end.machine.retained_bytes();
         assert!(held <= self.most, "rule 5: a client holds {held} bytes of {}", self.most);
+        let session = self.end.machine.session();
+        let limits = &session.config().limits;
+        // A batch tells of many with the last byte of it.
+        let batches = session.revision() == Some(Revision::V2025_03_26);
+        let batch = if batches { limits.max_message_bytes / 2 } else { 0 };
+        // A call ends by a timer or by the application too, and a question of the server's runs out of time.
+        let open = self.model.open() + limits.max_peer_requests + batch;
+        self.end.check_events(session.queued_events(), session.queued_event_bytes(), limits, open);
     }
 
     /// Takes events.

@@ -1,9 +1,14 @@
 //! One machine at one end of a pipe, with the driver's part, and the contract of a machine checked at every call.
 
+use sanswire::limits::Limits;
 use sanswire::{Instant, Machine};
 
 use super::wire::Wire;
 use crate::seed::Rng;
+
+/// What a machine tells once by itself: that it is ready, what to remember, that it is over, and what a timer or the end of
+/// a batch adds.
+const FEW: usize = 4;
 
 /// How the bytes that arrive are cut into reads. All that has arrived is read before anything else is done, so a run
 /// must not depend on it.
@@ -45,6 +50,8 @@ pub(super) struct End<M> {
     pub(super) cuts: Cuts,
     /// Whether it would not read although something was there: its result may then depend on the cuts.
     pub(super) was_full: bool,
+    /// How much it read last.
+    last_read: usize,
     told_end: bool,
     told_unread: bool,
     /// Its last event was seen.
@@ -53,7 +60,15 @@ pub(super) struct End<M> {
 
 impl<M: Machine> End<M> {
     pub(super) const fn new(machine: M, cuts: Cuts) -> Self {
-        Self { machine, cuts, was_full: false, told_end: false, told_unread: false, closed: false }
+        Self {
+            machine,
+            cuts,
+            was_full: false,
+            last_read: 0,
+            told_end: false,
+            told_unread: false,
+            closed: false,
+        }
     }
 
     pub(super) fn time(&mut self, watch: &mut impl Watch, now: Instant) {
@@ -80,6 +95,7 @@ impl<M: Machine> End<M> {
             watch.read(piece, now);
             self.machine.handle_read(now);
             taken += len;
+            self.last_read = len;
         }
         input.take(taken);
         let mut busy = taken > 0;
@@ -128,6 +144,15 @@ impl<M: Machine> End<M> {
             self.closed = true;
         }
         Some(event)
+    }
+
+    /// Rule 5 of the events that wait, by their number and their bytes: at the limit nothing more is read, so only the last
+    /// read went beyond it, with a line for every two bytes at the most, and with what ends without being read: `open`.
+    pub(super) fn check_events(&self, waiting: usize, bytes: usize, limits: &Limits, open: usize) {
+        let most = limits.max_queued_events + self.last_read / 2 + open + FEW;
+        assert!(waiting <= most, "rule 5: {waiting} events wait, and {most} may");
+        let most = limits.max_queued_event_bytes + 2 * (limits.max_message_bytes + self.last_read);
+        assert!(bytes <= most, "rule 5: {bytes} bytes of events wait, and {most} may");
     }
 
     /// What holds once everything was done that can be done now.

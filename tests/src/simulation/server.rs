@@ -85,6 +85,12 @@ impl Server {
     fn check_bound(&self) {
         let held = self.end.machine.retained_bytes();
         assert!(held <= self.most, "rule 5: a server holds {held} bytes of {}", self.most);
+        let session = self.end.machine.session();
+        let limits = &session.config().limits;
+        // A batch tells of many with the last byte of it, and what is given up is told as well.
+        let batch = limits.max_message_bytes / 2;
+        let open = 2 * session.in_flight() + limits.max_peer_requests + batch;
+        self.end.check_events(session.queued_events(), session.queued_event_bytes(), limits, open);
     }
 
     fn take(&mut self, now: Instant, seen: &mut Coverage) -> bool {
