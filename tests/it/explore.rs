@@ -31,6 +31,12 @@ fn calls_that_are_asked_about_keep_their_rules_in_every_state() {
 }
 
 #[test]
+fn a_client_that_listens_keeps_its_rules_in_every_state() {
+    let found = explored(Model::Listening);
+    assert!(found.states > 500, "{found}");
+}
+
+#[test]
 fn a_server_that_is_listened_to_keeps_its_rules_in_every_state() {
     let found = explored(Model::Served);
     assert!(found.states > 500, "{found}");

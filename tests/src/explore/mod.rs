@@ -11,6 +11,7 @@
 pub mod approvals;
 pub mod era;
 pub mod host;
+pub mod listening;
 pub mod reconnect;
 mod rules;
 pub mod serving;

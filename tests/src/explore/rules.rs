@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, approvals, era, explore, reconnect, serving};
+use super::{Found, approvals, era, explore, listening, reconnect, serving};
 
 /// What is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,11 +15,14 @@ pub enum Model {
     Approvals,
     /// A server that is listened to, called and ended.
     Served,
+    /// A client that listens, calls and is ended.
+    Listening,
 }
 
 impl Model {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Era, Self::Reconnect, Self::Approvals, Self::Served];
+    pub const ALL: &'static [Self] =
+        &[Self::Era, Self::Reconnect, Self::Approvals, Self::Served, Self::Listening];
 
     /// Its name.
     #[must_use]
@@ -29,6 +32,7 @@ impl Model {
             Self::Reconnect => "reconnect",
             Self::Approvals => "approvals",
             Self::Served => "served",
+            Self::Listening => "listening",
         }
     }
 
@@ -42,6 +46,7 @@ impl Model {
             Self::Reconnect => explore::<reconnect::Lost>(6 + further, rules),
             Self::Approvals => explore::<approvals::Asked>(4 + further, rules),
             Self::Served => explore::<serving::Served>(4 + further, rules),
+            Self::Listening => explore::<listening::Listening>(4 + further, rules),
         }
     }
 }
@@ -120,6 +125,14 @@ rules! {
     ServedClosedLast, Served, "a connection is closed once, and tells nothing after that";
     ServedNoSpin, Served, "after everything was taken out, the next deadline lies ahead";
     ServedEnds, Served, "a server that is ended is over once, within the time for what is open and what is left to be written";
+
+    HeardOwn, Listening, "what is told of a subscription was said of it, while it was open";
+    HeardTold, Listening, "what is said of an open subscription, or of none, is told once, and else nothing is";
+    HeardEndsOnce, Listening, "each request ends once, for what was said or asked, and a subscription never runs out of time";
+    HeardClosedLast, Listening, "a connection is closed once, and tells nothing after that";
+    HeardNoSpin, Listening, "after everything was taken out, the next deadline lies ahead";
+    HeardMuteEnds, Listening, "a call ends within its limit whatever its server does";
+    HeardOver, Listening, "a client that is closed, or whose server is gone, has ended every request and is closed once, in time";
 }
 
 /// How often each rule was held against something, and the first that broke.
