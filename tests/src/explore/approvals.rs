@@ -21,6 +21,16 @@ const NAMED: Named = Named {
 
 const ARGUMENTS: [&str; 2] = [r#"{"x":1}"#, r#"{"x":2}"#];
 
+/// How it begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Begin {
+    /// Nobody has called.
+    Fresh,
+    /// A call was let through while its server was lost, and waits for it. Another definition of its tool was listed before,
+    /// and is offered from the next turn on.
+    Released,
+}
+
 /// Something that may happen.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
@@ -32,6 +42,8 @@ pub enum Step {
     Cancel(CallHandle),
     /// The tool is defined otherwise from now on.
     Change,
+    /// A turn begins.
+    Turn,
     /// A call is answered.
     Answered(RequestKey),
     /// The connection is lost.
@@ -118,18 +130,21 @@ impl Asked {
 }
 
 impl World for Asked {
-    type Setup = RefreshMode;
+    type Setup = Begin;
     type Step = Step;
     type End = bool;
 
-    fn setups() -> Vec<RefreshMode> {
-        vec![RefreshMode::Live]
+    fn setups() -> Vec<Begin> {
+        vec![Begin::Fresh, Begin::Released]
     }
 
-    fn new(setup: &RefreshMode, rules: &mut Rules) -> Self {
+    fn new(begin: &Begin, rules: &mut Rules) -> Self {
         let mut config = HostConfig::default();
         config.servers.insert(SERVER.into(), ServerConfig::default());
-        config.refresh.mode = *setup;
+        config.refresh.mode = match begin {
+            Begin::Fresh => RefreshMode::Live,
+            Begin::Released => RefreshMode::Staged,
+        };
         let mut side = Side::new(config, NAMED, rules);
         side.host.set_approver(true, side.now);
         let first = *side.clients.keys().next().expect("it is opened");
@@ -139,7 +154,20 @@ impl World for Asked {
         // A listing that has just been read is not read again at once.
         side.now = side.now.saturating_add(Duration::from_secs(2));
         side.host.handle_timeout(side.now);
-        Self { side, approver: true, always: vec![] }
+        let mut this = Self { side, approver: true, always: vec![] };
+        if matches!(begin, Begin::Released) {
+            this.take(&Step::Change, rules);
+            assert_eq!((this.side.version, this.side.offered), (2, 1), "it is staged");
+            this.take(&Step::Call(0), rules);
+            let question = *this.side.questions.keys().next().expect("it is asked about");
+            this.take(&Step::Lost(first), rules);
+            this.take(&Step::Answer(question, Answer::AllowOnce), rules);
+            assert!(
+                this.side.calls.values().all(|call| call.end.is_none() && call.sent.is_empty()),
+                "it waits"
+            );
+        }
+        this
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -159,6 +187,9 @@ impl World for Asked {
         steps.extend(self.side.open_calls().into_iter().map(Step::Cancel));
         if self.side.version < 3 {
             steps.push(Step::Change);
+        }
+        if self.side.version > self.side.offered {
+            steps.push(Step::Turn);
         }
         for (client, stage) in &self.side.clients {
             match stage {
@@ -182,6 +213,7 @@ impl World for Asked {
             Step::Answer(handle, answer) => self.answer(*handle, *answer, rules),
             Step::Cancel(call) => self.side.cancel(*call),
             Step::Change => self.side.change(),
+            Step::Turn => self.side.turn(),
             Step::Answered(key) => {
                 let result = RawJson::parse_str(r#"{"content":[]}"#).expect("JSON");
                 self.side.outcome(*key, Ok(Outcome::Complete(result)));

@@ -110,7 +110,7 @@ pub struct Side {
     pub questions: BTreeMap<ApprovalHandle, Question>,
     /// The definition that the server lists.
     pub version: u32,
-    /// The definition that was listed last.
+    /// The definition that is offered.
     pub offered: u32,
     /// The last status.
     pub status: Status,
@@ -274,10 +274,22 @@ impl Side {
 
     /// A listing has its answer.
     pub fn listed(&mut self, key: RequestKey) {
-        self.offered = self.version;
         let text =
             format!(r#"{{"tools":[{{"name":"t","description":"{}","inputSchema":{{}}}}]}}"#, self.version);
         self.outcome(key, Ok(Outcome::Complete(RawJson::parse_str(&text).expect("JSON"))));
+        self.offered = self.offers();
+    }
+
+    /// A turn begins: what was listed meanwhile is offered.
+    pub fn turn(&mut self) {
+        self.host.begin_turn(self.now);
+        self.offered = self.offers();
+    }
+
+    /// The definition that is offered.
+    fn offers(&self) -> u32 {
+        let offered = self.host.registry().find(SERVER, "t");
+        offered.map_or(0, |offered| offered.definition.description.parse().expect("a number"))
     }
 
     /// Answers each listing that is asked for.
