@@ -19,7 +19,7 @@ use sanswire::server::{Catalog, ListKind, Notice, Reply};
 use sanswire::{Instant, Machine};
 use serde_json::Value;
 
-use super::client::{close_name, event_name, outcome_name};
+use super::client_names::{close_name, event_name, outcome_name};
 use super::coverage::Coverage;
 use super::end::Cuts;
 use super::menu::{CLIENT_ACTS, LINK_ACTS, SERVER_ACTS};

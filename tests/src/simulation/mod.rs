@@ -28,6 +28,7 @@ pub mod bad_client;
 mod client;
 pub mod client_menu;
 mod client_model;
+mod client_names;
 mod coverage;
 mod end;
 mod host_world;

@@ -8,7 +8,7 @@ use sanswire::mcp::types::log::LogLevel;
 use sanswire::server::{CloseReason, Config, Event, LineConnection, ListKind, Notice, Reply, RequestHandle};
 use sanswire::{Instant, Machine};
 
-use super::client::error_name;
+use super::client_names::error_name;
 use super::coverage::Coverage;
 use super::end::{Cuts, End, Watch};
 use super::menu::SERVER_ACTS;
