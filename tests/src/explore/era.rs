@@ -11,65 +11,14 @@ use sanswire::client::{
 use sanswire::error::CloseReason;
 use sanswire::mcp::{Era, Method, Revision};
 use sanswire::{Instant, Machine as _};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Rule, Rules, World};
 
-const NEW: &str = "2026-07-28";
-const OLD: &str = "2025-11-25";
-const OLDEST: &str = "2024-11-05";
-/// A version that is not known.
-const OTHER: &str = "2031-01-01";
+mod answers;
 
-/// What a server answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// A `DiscoverResult` with these versions.
-    Speaks(&'static [&'static str]),
-    /// An error, -32022, with these versions.
-    Supports(&'static [&'static str]),
-    /// The result of a handshake in this version.
-    Shakes(&'static str),
-    /// An error of this code.
-    Error(i64),
-    /// An error of this code that names no request.
-    Nameless(i64),
-    /// A result that says nothing.
-    Empty,
-    /// More than a message may have.
-    TooLong,
-    /// What was asked for.
-    Tools,
-}
-
-const TO_DISCOVER: &[Answer] = &[
-    Answer::Speaks(&[NEW]),
-    Answer::Speaks(&[OLD, NEW]),
-    Answer::Speaks(&[OLD]),
-    Answer::Speaks(&[OTHER]),
-    Answer::Supports(&[NEW]),
-    Answer::Supports(&[OLDEST]),
-    Answer::Supports(&[OTHER]),
-    Answer::Error(-32601),
-    Answer::Error(-32602),
-    Answer::Error(-32020),
-    Answer::Nameless(-32600),
-    Answer::Empty,
-    Answer::TooLong,
-];
-
-const TO_INITIALIZE: &[Answer] = &[
-    Answer::Shakes(OLD),
-    Answer::Shakes(OLDEST),
-    Answer::Shakes(NEW),
-    Answer::Shakes(OTHER),
-    Answer::Error(-32601),
-    Answer::Supports(&[NEW]),
-    Answer::Empty,
-    Answer::TooLong,
-];
-
-const TO_CALL: &[Answer] = &[Answer::Tools, Answer::Error(-32601)];
+pub use answers::Answer;
+use answers::{NEW, TO_CALL, TO_DISCOVER, TO_INITIALIZE, written};
 
 /// Something that may happen.
 #[derive(Clone, Debug)]
@@ -147,26 +96,6 @@ fn config(start: &Start) -> Config {
 
 fn connect(start: &Start, now: Instant) -> LineConnection {
     LineConnection::new(config(start), [0; 32], now).expect("a good configuration")
-}
-
-fn written(answer: Answer, id: u64) -> String {
-    let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
-    let error = |code: i64, data: Value| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "no", "data": data}});
-    let message = match answer {
-        Answer::Speaks(versions) => result(crate::peer::discover_result(versions)),
-        Answer::Supports(versions) => error(-32022, json!({"supported": versions})),
-        Answer::Shakes(version) => result(crate::peer::initialize_result(version)),
-        Answer::Error(code) => error(code, json!({})),
-        Answer::Nameless(code) => {
-            json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": "no"}})
-        }
-        Answer::Empty => result(json!({})),
-        Answer::TooLong => result(json!({"x": "y".repeat(5000)})),
-        Answer::Tools => {
-            result(json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}))
-        }
-    };
-    format!("{message}\n")
 }
 
 /// Whether a version is known, and of that era.
