@@ -61,16 +61,21 @@ impl Session {
             ExchangeEnd::Faulty(fault) => (CloseReason::Protocol(Violation::Http(*fault)), true),
             ExchangeEnd::Finished => (CloseReason::Protocol(Violation::Unanswered { method }), true),
         };
-        match end {
+        if owner != Owner::Probe {
+            return self.opening_failed(why);
+        }
+        if let ExchangeEnd::Refused(refusal) = end
+            && refusal.status < 300
+        {
             // No answer, and no refusal either: a handshake tells. If that fails as well, this is what is told.
-            ExchangeEnd::Refused(refusal) if owner == Owner::Probe && refusal.status < 300 => {
-                if let Some(opening) = self.opening_mut() {
-                    opening.first_refusal = Some(refusal.clone());
-                }
-                self.opening_answered(owner, Reply::Unusable, now);
+            if let Some(opening) = self.opening_mut() {
+                opening.first_refusal = Some(refusal.clone());
             }
-            _ if owner == Owner::Probe && says_nothing => self.opening_unusable(owner, why, now),
-            _ => self.opening_failed(why),
+            self.opening_answered(owner, Reply::Unusable, now);
+        } else if says_nothing {
+            self.opening_unusable(owner, why, now);
+        } else {
+            self.opening_failed(why);
         }
     }
 

@@ -280,9 +280,10 @@ impl Session {
     fn unusable_answer(&mut self, open: &Open, why: Violation, now: Instant) {
         match open.owner {
             Owner::Application(request) => {
-                let outcome = match why {
-                    Violation::MessageTooLong { len, limit } => Outcome::TooLarge { len, limit },
-                    why => Outcome::Invalid(why),
+                let outcome = if let Violation::MessageTooLong { len, limit } = why {
+                    Outcome::TooLarge { len, limit }
+                } else {
+                    Outcome::Invalid(why)
                 };
                 self.events.push(Event::Finished { request, outcome });
             }
