@@ -12,6 +12,7 @@ use futures_lite::future::or;
 use sanswire::client::{Config, Peer, Start, era};
 use sanswire::error::CloseReason;
 use sanswire_system::clock::Clock;
+use sanswire_system::closing::Closable as _;
 use sanswire_system::os::random;
 use sanswire_system::recording::RecordedLine;
 use sanswire_system::stderr::escaped;
@@ -138,7 +139,7 @@ impl Drop for Owned {
 async fn ready(owned: Owned, options: &ConnectOptions, clock: Clock) -> Result<Client, ConnectError> {
     let shared = owned.shared();
     if let Some(closer) = &options.closer {
-        closer.attach(shared);
+        closer.closing().attach(shared);
     }
     let peer = shared
         .until(|state| match (&state.closed, &state.peer) {

@@ -1,6 +1,6 @@
 //! The end of a connection: its stream is closed, or its process is stopped, on a thread of its own, since that waits.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,15 +117,6 @@ impl Shared {
             _ => state.over = true,
         }
         state.wake_guests(self);
-    }
-
-    /// Sets an end to all patience with the process, now or when it is being stopped.
-    pub(crate) fn hurry(&self, until: SystemInstant) {
-        let mut state = self.lock();
-        state.patience_until = Some(state.patience_until.map_or(until, |before| before.min(until)));
-        if let Some(hurry) = &mut state.hurry {
-            let _ = hurry.write(&[1]);
-        }
     }
 }
 

@@ -1,20 +1,20 @@
 //! Ending connections, one and many at once within a bound.
 
 use std::future::Future;
+use std::io::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
+use sanswire::error::CloseReason;
+use sanswire_system::closing::{Closable, patience_of};
 use sanswire_system::os::after;
 use sanswire_system::{Ended, Exit};
 
 use crate::client::Client;
 use crate::shared::Shared;
-
-/// The part of the bound that is kept for the system to end what was killed: a quarter, and no more than this.
-const KILL_TIME: Duration = Duration::from_secs(1);
 
 /// Ends these connections side by side, each as by [`Client::close`], and all of them within `total`. Gives how they
 /// ended, in their order.
@@ -31,11 +31,6 @@ pub async fn close_all(clients: impl IntoIterator<Item = Client>, total: Duratio
     let exits = shut_down(&shared, total).await;
     let unknown = |shared: &Shared| Exit::new(None, Ended::OnKill, total, shared.lock().ring.text());
     exits.into_iter().zip(&shared).map(|(exit, shared)| exit.unwrap_or_else(|| unknown(shared))).collect()
-}
-
-/// When patience ends, so that all is over within `total`.
-pub(crate) fn patience_of(total: Duration) -> Instant {
-    after(total.saturating_sub(KILL_TIME.min(total / 4)))
 }
 
 /// As [`close_all`]; `None` for what has not ended by then.
@@ -83,9 +78,12 @@ async fn within(end: Instant, connections: &[Arc<Shared>], wait: impl AsyncFn(&S
     .await;
 }
 
-impl Shared {
-    /// Gives up what is open; the connection ends once what waits has left.
-    pub(crate) fn begin_close(&self) {
+impl Closable for Shared {
+    fn closed(&self) -> Option<CloseReason> {
+        self.lock().closed.clone()
+    }
+
+    fn begin_close(&self) {
         let mut state = self.lock();
         if state.closed.is_none() {
             let now = self.clock.now();
@@ -97,8 +95,7 @@ impl Shared {
         }
     }
 
-    /// Ends the connection, and drops what waits to be written.
-    pub(crate) fn cut_off(&self) {
+    fn cut_off(&self) {
         self.begin_close();
         let mut state = self.lock();
         if state.closed.is_none() {
@@ -108,6 +105,16 @@ impl Shared {
         }
     }
 
+    fn hurry(&self, until: Instant) {
+        let mut state = self.lock();
+        state.patience_until = Some(state.patience_until.map_or(until, |before| before.min(until)));
+        if let Some(hurry) = &mut state.hurry {
+            let _ = hurry.write(&[1]);
+        }
+    }
+}
+
+impl Shared {
     /// Ends the connection; ready when the process is gone.
     pub(crate) async fn close(&self) -> Exit {
         self.begin_close();

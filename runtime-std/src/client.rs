@@ -10,6 +10,7 @@ use sanswire::client::{Notification, Peer, Stats, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
+use sanswire_system::closing::Closable as _;
 use sanswire_system::{Command, ConnectError, Exit, HttpTarget};
 
 use crate::connect;

@@ -1,27 +1,19 @@
 //! Ending connections from elsewhere.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use sanswire::error::CloseReason;
+use sanswire_system::closing::{Closable as _, Closing, patience_of};
 
 use crate::client::TAP_PATIENCE;
 use crate::shared::Shared;
-use crate::shutdown::{patience_of, shut_down};
+use crate::shutdown::shut_down;
 
 /// Ends a connection from another thread, while it is being opened too: what a signal or a button needs. Give it to
 /// [`ConnectOptions::closer`](crate::ConnectOptions::closer); clones are the same. It keeps no connection open.
 #[derive(Clone, Default)]
-pub struct Closer(Arc<Mutex<Held>>);
-
-#[derive(Default)]
-struct Held {
-    closed: bool,
-    /// When patience with the servers ends.
-    patience_until: Option<Instant>,
-    connections: Vec<Weak<Shared>>,
-}
+pub struct Closer(Arc<Closing<Shared>>);
 
 impl Closer {
     /// One that nothing was opened with yet.
@@ -34,7 +26,7 @@ impl Closer {
     /// [`Client::close`](crate::Client::close); what would be opened later fails at once. Returns when all servers
     /// that were started are gone.
     pub fn close(&self) {
-        let open: Vec<_> = self.take().iter().filter_map(Weak::upgrade).collect();
+        let open = self.0.take(None);
         for shared in &open {
             shared.begin_close();
         }
@@ -46,75 +38,21 @@ impl Closer {
         }
     }
 
-    /// As [`close`](Self::close), and waits for nothing.
-    pub(crate) fn begin(&self) {
-        let connections = {
-            let mut held = self.held();
-            held.closed = true;
-            held.connections.clone()
-        };
-        for shared in connections.iter().filter_map(Weak::upgrade) {
-            shared.begin_close();
-        }
-    }
-
-    /// As [`begin`](Self::begin), and each as by [`Client::kill`](crate::Client::kill). One that ended by itself is only
-    /// closed: its exit status and its last words are its own then.
-    pub(crate) fn begin_kill(&self) {
-        let now = Instant::now();
-        let connections = {
-            let mut held = self.held();
-            held.closed = true;
-            held.patience_until = Some(now);
-            held.connections.clone()
-        };
-        for shared in connections.iter().filter_map(Weak::upgrade) {
-            // Its keeper may have begun to close it meanwhile.
-            if matches!(shared.lock().closed, None | Some(CloseReason::Local)) {
-                shared.hurry(now);
-                shared.cut_off();
-            }
-        }
-    }
-
     /// As [`close`](Self::close), and as [`close_all`](crate::close_all) within `total`. Whether all servers that were
     /// started are gone.
     pub fn close_within(&self, total: Duration) -> bool {
-        self.held().patience_until = Some(patience_of(total));
-        let open: Vec<_> = self.take().iter().filter_map(Weak::upgrade).collect();
+        let open = self.0.take(Some(patience_of(total)));
         shut_down(&open, total).iter().all(Option::is_some)
     }
 
-    /// What is open or being opened; nothing will be from now on.
-    fn take(&self) -> Vec<Weak<Shared>> {
-        let mut held = self.held();
-        held.closed = true;
-        std::mem::take(&mut held.connections)
-    }
-
-    /// From here on the connection ends with it. It is led by this thread.
-    pub(crate) fn attach(&self, shared: &Arc<Shared>) {
-        let mut held = self.held();
-        if held.closed {
-            let patience_until = held.patience_until;
-            drop(held);
-            if let Some(until) = patience_until {
-                shared.hurry(until);
-            }
-            shared.begin_close();
-        } else {
-            held.connections.retain(|connection| connection.strong_count() > 0);
-            held.connections.push(Arc::downgrade(shared));
-        }
-    }
-
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What ends with it, for what waits for nothing.
+    pub(crate) fn closing(&self) -> &Closing<Shared> {
+        &self.0
     }
 }
 
 impl fmt::Debug for Closer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Closer").field("closed", &self.held().closed).finish_non_exhaustive()
+        f.debug_struct("Closer").field("closed", &self.0.is_closed()).finish_non_exhaustive()
     }
 }

@@ -105,7 +105,7 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
         }
     };
     if let Some(closer) = &options.closer {
-        closer.attach(&shared);
+        closer.closing().attach(&shared);
     }
     shared.lead_opening();
     let state = shared.lock();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sanswire::client::{Outcome, Progress, RequestHandle};
 use sanswire::{Instant, Machine as _};
 use sanswire_system::Exit;
+use sanswire_system::closing::Closable as _;
 
 use crate::link::Link;
 use crate::os::{Interest, Polls, Ready, Wake};
@@ -282,19 +283,6 @@ impl Shared {
             (state, now) = self.turn(state, Lead::Caller, now, None);
         }
         leading.pass_on(&mut state);
-        self.unlock(state);
-    }
-
-    /// Gives up what is open; the connection ends once what waits has left.
-    pub(crate) fn begin_close(&self) {
-        let mut state = self.lock();
-        if state.closed.is_none() {
-            let now = self.clock.now();
-            state.closing = true;
-            state.machine.close(now);
-            self.deliver(&mut state, now);
-            self.wake_leader(&mut state);
-        }
         self.unlock(state);
     }
 

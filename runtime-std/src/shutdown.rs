@@ -3,14 +3,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use sanswire::error::CloseReason;
+use sanswire_system::closing::{Closable, patience_of};
 use sanswire_system::os::after;
 use sanswire_system::{Ended, Exit};
 
 use crate::client::Client;
 use crate::shared::{Shared, State};
-
-/// The part of the bound that is kept for the system to end what was killed: a quarter, and no more than this.
-const KILL_TIME: Duration = Duration::from_secs(1);
 
 /// Ends these connections side by side, each as by [`Client::close`], and all of them within `total`. Gives how they
 /// ended, in their order.
@@ -39,11 +38,6 @@ pub fn close_all(clients: impl IntoIterator<Item = Client>, total: Duration) -> 
     exits.into_iter().zip(&shared).map(|(exit, shared)| exit.unwrap_or_else(|| unknown(shared))).collect()
 }
 
-/// When patience ends, so that all is over within `total`.
-pub(crate) fn patience_of(total: Duration) -> Instant {
-    after(total.saturating_sub(KILL_TIME.min(total / 4)))
-}
-
 /// As [`close_all`]; `None` for what has not ended by then. Each has a watcher, which does it.
 pub(crate) fn shut_down(connections: &[Arc<Shared>], total: Duration) -> Vec<Option<Exit>> {
     let end = after(total);
@@ -61,16 +55,24 @@ pub(crate) fn shut_down(connections: &[Arc<Shared>], total: Duration) -> Vec<Opt
     connections.iter().map(|shared| shared.wait_until(end, |state| state.exit.clone())).collect()
 }
 
-impl Shared {
-    /// Sets an end to all patience with the process, now or when it is being stopped.
-    pub(crate) fn hurry(&self, until: Instant) {
-        let mut state = self.lock();
-        state.patience_until = Some(state.patience_until.map_or(until, |before| before.min(until)));
-        self.watch_wake.wake();
+impl Closable for Shared {
+    fn closed(&self) -> Option<CloseReason> {
+        self.lock().closed.clone()
     }
 
-    /// Ends the connection, and drops what waits to be written.
-    pub(crate) fn cut_off(&self) {
+    fn begin_close(&self) {
+        let mut state = self.lock();
+        if state.closed.is_none() {
+            let now = self.clock.now();
+            state.closing = true;
+            state.machine.close(now);
+            self.deliver(&mut state, now);
+            self.wake_leader(&mut state);
+        }
+        self.unlock(state);
+    }
+
+    fn cut_off(&self) {
         self.begin_close();
         let mut state = self.lock();
         if state.closed.is_none() {
@@ -80,6 +82,14 @@ impl Shared {
         self.unlock(state);
     }
 
+    fn hurry(&self, until: Instant) {
+        let mut state = self.lock();
+        state.patience_until = Some(state.patience_until.map_or(until, |before| before.min(until)));
+        self.watch_wake.wake();
+    }
+}
+
+impl Shared {
     /// Waits until something is there, or `end`.
     fn wait_until<T>(&self, end: Instant, found: impl Fn(&State) -> Option<T>) -> Option<T> {
         let mut state = self.lock();

@@ -1,6 +1,6 @@
 //! What every runtime of `sanswire` needs of the system, blocking or async: commands and their environment, processes and
 //! how they are stopped, their stderr, what this one was given to read and write, the clock, random bytes, proxies, TLS
-//! settings, why a server cannot be reached, and the way of records to whoever keeps them.
+//! settings, why a server cannot be reached, which connections end together, and the way of records to whoever keeps them.
 //!
 //! Nothing here knows the protocol, which is the core's, or decides how to wait, which is a runtime's. What blocks says so;
 //! an async runtime calls it on a thread where it may.
@@ -18,6 +18,7 @@ mod stderr_lines;
 mod stderr_log;
 
 pub mod clock;
+pub mod closing;
 pub mod contain;
 pub mod host;
 pub mod http;

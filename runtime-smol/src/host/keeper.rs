@@ -53,7 +53,7 @@ pub(super) async fn keep(host: Arc<Shared>, attempt: desk::Attempt<Closer>) {
             drop(detached);
             let failed = host.lock().desk.has_failed(client);
             if failed {
-                closer.begin_kill();
+                closer.closing().begin_kill();
             }
             leaving.exit = Some(connection.close().await);
         }
@@ -86,7 +86,7 @@ impl Shared {
         }
         let shut = async {
             self.until(None, |state, _| {
-                let given_up = state.desk.is_shut(client) && !closer.has_begun();
+                let given_up = state.desk.is_shut(client) && !closer.closing().has_begun();
                 given_up.then_some(None)
             })
             .await

@@ -154,8 +154,8 @@ impl Shared {
                 self.lock().keepers.insert(client, Arc::clone(&keeper));
                 keeper.begin();
             }
-            Deed::Shut(closer) => closer.begin(),
-            Deed::Kill(closer) => closer.begin_kill(),
+            Deed::Shut(closer) => closer.closing().begin(),
+            Deed::Kill(closer) => closer.closing().begin_kill(),
             Deed::Cancel(canceller) => canceller.cancel(),
             Deed::Wake(waker) => wake(waker),
         }

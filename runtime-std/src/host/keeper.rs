@@ -49,7 +49,7 @@ fn keep(host: &Arc<Shared>, attempt: Attempt) {
             let detached = host.lock().desk.detach(client);
             drop(detached);
             if host.lock().desk.has_failed(client) {
-                closer.begin_kill();
+                closer.closing().begin_kill();
             }
             leaving.exit = Some(connection.close());
         }

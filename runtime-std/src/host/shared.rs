@@ -158,8 +158,8 @@ impl Shared {
                 let client = attempt.client;
                 return keeper::spawn(self, attempt).map_err(|error| (client, error));
             }
-            Deed::Shut(closer) => closer.begin(),
-            Deed::Kill(closer) => closer.begin_kill(),
+            Deed::Shut(closer) => closer.closing().begin(),
+            Deed::Kill(closer) => closer.closing().begin_kill(),
             Deed::Cancel(canceller) => canceller.cancel(),
             Deed::Wake(thread) => thread.unpark(),
         }
