@@ -87,7 +87,8 @@ fn closing_may_be_given_up_at_any_point() {
 
 #[cfg(feature = "tls")]
 fn tls_may_be_given_up_at_any_point() {
-    use crate::http_tls::{address_of, before, trusting};
+    use crate::http_tls::{address_of, trusting};
+    use crate::tls_front::before;
     let peer = legacy(answers);
     let target = trusting(before(address_of(&peer), "server.pem", false));
     at_every_point(|| Client::connect_http(&target, options()), || at_rest(&peer, 0));

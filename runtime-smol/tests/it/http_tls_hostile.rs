@@ -16,7 +16,8 @@ use sanswire_smol::{CertificateFault, Client, ConnectError, DialFault, DialStep,
 use crate::common::{Env, eventually, options, tool, trials};
 use crate::http_dial::unreachable;
 use crate::http_script::says;
-use crate::http_tls::{Stream, address_of, before, echoing, front, trusting};
+use crate::http_tls::{address_of, echoing, trusting};
+use crate::tls_front::{Stream, before, front};
 
 trials!(
     each:

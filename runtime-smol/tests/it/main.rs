@@ -56,6 +56,10 @@ mod server_steps;
 mod serving;
 mod stdio;
 mod steps;
+// The servers under TLS are the same for clients of all runtimes.
+#[cfg(feature = "tls")]
+#[path = "../../../runtime-std/tests/it/tls_front.rs"]
+mod tls_front;
 mod wakers;
 mod watching;
 

@@ -290,7 +290,7 @@ fn a_waker_may_call_its_client_over_http_back() {
         let targets = [
             plain,
             #[cfg(feature = "tls")]
-            crate::http_tls::trusting(crate::http_tls::before(address, "server.pem", false)),
+            crate::http_tls::trusting(crate::tls_front::before(address, "server.pem", false)),
         ];
         for target in targets {
             calls_itself_back(&crate::common::block_on(Client::connect_http(&target, legacy())).unwrap());

@@ -52,6 +52,8 @@ mod sockets;
 mod states;
 mod stderr_log;
 mod stopping;
+#[cfg(feature = "tls")]
+mod tls_front;
 mod wrapped;
 
 use std::process::ExitCode;
