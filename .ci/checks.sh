@@ -32,6 +32,14 @@ check_clippy() {
 
 check_rustdoc() { RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked --quiet; }
 
+# Nothing that others build on changes unseen.
+check_api() {
+    local status=0
+    .ci/api || status=$?
+    [ "$status" -ne 77 ] || skip "the public API: the JSON of this toolchain's rustdoc is not known to tests/src/public_api"
+    return "$status"
+}
+
 # readme_line N: the Nth line of the first block of shell commands in the README.
 readme_line() {
     awk -v wanted="$1" '/^```sh$/ { inside = 1; next } /^```/ && inside { exit } inside && ++n == wanted' README.md

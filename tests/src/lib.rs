@@ -30,6 +30,7 @@ pub mod linked;
 pub mod peer;
 pub mod pool_chaos;
 pub mod properties;
+pub mod public_api;
 pub mod schema;
 pub mod served;
 pub mod served_app;
