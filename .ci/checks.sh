@@ -157,6 +157,29 @@ check_dependencies() {
     done
 }
 
+# Every lock file: what may be built under which licence stands in deny.toml, and nothing comes from elsewhere than the
+# registry. cargo-deny would say the same, but is long to build; what it is good for are advisories, where it has a database.
+check_licences() {
+    local manifest
+    for manifest in Cargo.toml fuzz/Cargo.toml examples/tokio/Cargo.toml; do
+        cargo tree --manifest-path "$manifest" --workspace --all-features --target all -e normal,build,dev --prefix none \
+            --locked --format '{p}|{l}' | sed -e '/^sanswire/d' -e '/^$/d' -e 's/ (\*)$//' -e 's/^\([^ ]*\) [^|]*|/\1|/'
+    done >.ci-cache/licences
+    awk -f .ci/licences.awk deny.toml .ci-cache/licences || fail "deny.toml does not allow that"
+    if git ls-files '*Cargo.lock' | xargs grep -n '^source = ' |
+        grep -v '"registry+https://github.com/rust-lang/crates.io-index"$'; then
+        fail "a package comes from elsewhere than the registry"
+    fi
+}
+
+# Advisories need a tool and a database, and neither comes with the toolchain.
+check_advisories() {
+    command -v cargo-deny >/dev/null || skip "advisories: no cargo-deny (cargo install cargo-deny --locked)"
+    compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/*/.git" >/dev/null ||
+        skip "advisories: no database (cargo deny fetch db, where the network is)"
+    cargo deny --offline check advisories
+}
+
 # No clock, thread, socket or environment in core: outside of tests its sources do not name std at all.
 check_structure() {
     local file folder
