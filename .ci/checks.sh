@@ -17,12 +17,14 @@ check_fetch() {
     retry 280 cargo fetch --locked
     retry 280 cargo fetch --locked --manifest-path fuzz/Cargo.toml
     retry 280 cargo fetch --locked --manifest-path examples/tokio/Cargo.toml
+    retry 280 cargo fetch --locked --manifest-path .ci/bare/Cargo.toml
 }
 
 check_format() {
     cargo fmt --all --check
     cargo fmt --check --manifest-path .ci/clients/rmcp/Cargo.toml
     cargo fmt --check --manifest-path examples/tokio/Cargo.toml
+    cargo fmt --check --manifest-path .ci/bare/Cargo.toml
 }
 
 check_clippy() {
@@ -102,23 +104,26 @@ check_plain() {
         .ci-cache/plain.log || fail "no test ran"
 }
 
-# Core must build where there is no std. A host build cannot show that a dependency leaves std alone, so the
-# features are looked at too; a bare-metal target is built where one is installed.
+# Core must build where there is no std. The features of what is below it are looked at, a program without the standard
+# library is built around it, which fails if anything brings std along, and where a bare-metal target is installed, for that.
 check_no_std() {
     cargo build -p sanswire --no-default-features --locked --quiet
     grep -q '^#!\[no_std\]' core/src/lib.rs || fail "core is not no_std"
-    local with_std target
+    local with_std target targets=
     with_std=$(cargo tree -p sanswire --no-default-features -e normal --prefix none --locked --format '{p} {f}' |
         awk '{ n = split($NF, on, ","); for (i = 1; i <= n; i++) if (on[i] == "std") print $1 }' | sort -u)
     [ -z "$with_std" ] || fail "with their std feature on, below core:" $with_std
+    cargo build --manifest-path .ci/bare/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/bare" --locked --quiet
     for target in thumbv7em-none-eabi thumbv7em-none-eabihf thumbv7m-none-eabi riscv32imac-unknown-none-elf x86_64-unknown-none; do
         if [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
             echo "building for $target"
-            cargo build -p sanswire --no-default-features --locked --quiet --target "$target"
-            return
+            cargo build --manifest-path .ci/bare/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/bare" --locked --quiet \
+                --target "$target"
+            targets="$targets $target"
         fi
     done
-    echo "no bare-metal target is installed: built for the host only"
+    [ -n "$targets" ] || note "no bare-metal target is installed (rustup target add thumbv7em-none-eabihf): core was built" \
+        "into a program without std for this machine only"
 }
 
 # packages ARGUMENT...: the names in a tree of normal dependencies, without the project's own.
@@ -161,7 +166,7 @@ check_dependencies() {
 # registry. cargo-deny would say the same, but is long to build; what it is good for are advisories, where it has a database.
 check_licences() {
     local manifest
-    for manifest in Cargo.toml fuzz/Cargo.toml examples/tokio/Cargo.toml; do
+    for manifest in Cargo.toml fuzz/Cargo.toml examples/tokio/Cargo.toml .ci/bare/Cargo.toml; do
         cargo tree --manifest-path "$manifest" --workspace --all-features --target all -e normal,build,dev --prefix none \
             --locked --format '{p}|{l}' | sed -e '/^sanswire/d' -e '/^$/d' -e 's/ (\*)$//' -e 's/^\([^ ]*\) [^|]*|/\1|/'
     done >.ci-cache/licences
