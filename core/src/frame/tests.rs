@@ -1,6 +1,8 @@
 //! Vectors; that frames do not depend on the cuts is a property in the tests crate, where a fuzz target uses it too.
 
+use super::scan::Scanner;
 use super::*;
+use crate::jsonrpc::MAX_ID_BYTES;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -37,7 +39,7 @@ fn message(text: impl Into<String>) -> Frame {
 #[test]
 fn only_a_line_feed_ends_a_frame() {
     // P-115
-    let stream = "{\"a\":\"\u{2028}\u{85}\"}\n\r\n \t\n{\"b\":1}\r\nlast\u{b}\u{c}line";
+    let stream = "{\"a\":\"\u{2028}\u{85}\"}\n\r\n \t\n\t\n{\"b\":1}\r\nlast\u{b}\u{c}line";
     let expected =
         [message("{\"a\":\"\u{2028}\u{85}\"}"), message("{\"b\":1}"), message("last\u{b}\u{c}line")];
     for piece in [1, 2, 3, 7, 1000] {
@@ -95,6 +97,12 @@ fn a_line_that_is_too_long_still_tells_whose_it_was() {
             crate_id("99999999999999999999"),
             false,
         ),
+        // Quotes and backslashes in names and ids, space behind a literal, and a mark in front of it all.
+        (format!(r#"{{"x\"y":"{filler}","\\":[],"id":7}}"#), Some(7i64.into()), false),
+        (format!(r#"{{"id":"a\"b","result":"{filler}"}}"#), Some("a\"b".into()), false),
+        (format!(r#"{{"id":"a\\","result":"{filler}"}}"#), Some("a\\".into()), false),
+        (format!(r#"{{"x":true ,"id":9 ,"result":"{filler}"}}"#), Some(9i64.into()), false),
+        (format!("\u{feff} {{\"id\":7,\"result\":\"{filler}\"}}"), Some(7i64.into()), false),
         (format!(r#"{{"method":"{filler}"}}"#), None, true),
         (format!(r#"{{"id":null,"method":"{filler}"}}"#), None, true),
         (format!(r#"{{"id":1.5,"method":"{filler}"}}"#), None, true),
@@ -193,4 +201,98 @@ fn a_quiet_stream_lets_go_of_what_it_keeps() {
     decoder.release();
     let rest = feed(&mut decoder, b"1}\n", 65_536);
     assert_eq!(rest, [Frame::Message(Bytes::from_static(b"{\"a\":1}"))]);
+}
+
+#[test]
+fn there_is_room_for_a_read_whatever_waits_and_whatever_is_kept() {
+    let has_room = |decoder: &mut LineDecoder| {
+        let buffer = decoder.read_buffer();
+        assert!(buffer.len() < buffer.capacity(), "{} bytes are full", buffer.len());
+    };
+    // Frames that nobody takes may need more than the bound.
+    let mut untaken = LineDecoder::new(5);
+    while untaken.retained_bytes() <= READ_BYTES + 10 {
+        has_room(&mut untaken);
+        untaken.read_buffer().extend_from_slice(b"\n");
+        untaken.handle_read();
+    }
+    // A block that is kept is no bigger than what is full.
+    let mut full = LineDecoder::new(1 << 20);
+    let line = [vec![b'x'; 20_000], b"\nr".to_vec()].concat();
+    let Some(Frame::Message(block)) = feed(&mut full, &line, 65_536).pop() else { panic!("a line") };
+    assert_eq!(feed(&mut full, &[b'y'; (32 << 10) - 1], 65_536), []);
+    full.recycle(block);
+    assert_eq!(full.retained_bytes(), 64 << 10);
+    has_room(&mut full);
+}
+
+#[test]
+fn a_buffer_begins_small_and_doubles() {
+    let mut decoder = LineDecoder::new(1 << 20);
+    for (held, next) in [(1, 4 << 10), (4 << 10, 8 << 10), (8 << 10, 16 << 10), (16 << 10, 32 << 10)] {
+        let unfinished = decoder.read_buffer().len();
+        assert_eq!(feed(&mut decoder, &vec![b'x'; held - unfinished], 65_536), []);
+        decoder.read_buffer();
+        assert_eq!(decoder.retained_bytes(), next, "with {held} bytes");
+    }
+}
+
+#[test]
+fn a_frame_takes_its_buffer_along_where_it_is_big_and_half_of_it() {
+    let line = |len: usize| [vec![b'x'; len], vec![b'\n']].concat();
+    let left = |decoder: &mut LineDecoder, len: usize| {
+        assert_eq!(feed(decoder, &line(len), 65_536).len(), 1);
+        decoder.retained_bytes()
+    };
+    assert_eq!(left(&mut LineDecoder::new(1 << 20), (16 << 10) - 1), 16 << 10, "a small one is copied");
+    assert_eq!(left(&mut LineDecoder::new(1 << 20), 16 << 10), 0, "half of 32 KiB");
+    // After a big frame the next buffer is as big at once.
+    let mut decoder = LineDecoder::new(1 << 24);
+    assert_eq!(left(&mut decoder, 100_000), 0);
+    assert_eq!(left(&mut decoder, 20_000), 128 << 10, "less than half is copied");
+    decoder.release();
+    assert_eq!(decoder.retained_bytes(), 0, "and let go when it is quiet");
+    // But no bigger than 2 MiB, and what is bigger does not stay.
+    assert_eq!(left(&mut decoder, 3_000_000), 0);
+    assert_eq!(left(&mut decoder, 5000), 2 << 20);
+    let mut many = LineDecoder::new(1 << 24);
+    while many.retained_bytes() <= 2 << 20 {
+        many.read_buffer().extend_from_slice(&line(1000));
+        many.handle_read();
+    }
+    while many.poll_frame().is_some() {}
+    assert_eq!(many.retained_bytes(), 0);
+}
+
+#[test]
+fn only_what_was_big_is_kept_for_the_next() {
+    let mut decoder = LineDecoder::new(1 << 20);
+    decoder.recycle(vec![b'x'; (16 << 10) - 1].into());
+    assert_eq!(decoder.retained_bytes(), 0);
+    decoder.recycle(vec![b'x'; 16 << 10].into());
+    assert_eq!(decoder.retained_bytes(), 16 << 10);
+}
+
+#[test]
+fn a_line_is_skipped_as_it_is_read_and_not_as_it_is_asked_for() {
+    let mut decoder = LineDecoder::new(100);
+    assert_eq!(feed(&mut decoder, &[b'x'; 1000], 1000), []);
+    for _ in 0..100 {
+        let buffer = decoder.read_buffer();
+        let room = buffer.capacity() - buffer.len();
+        buffer.resize(buffer.len() + room, b'x');
+        decoder.handle_read();
+        assert!(decoder.retained_bytes() <= READ_BYTES + 2048);
+    }
+    assert!(matches!(feed(&mut decoder, b"\n", 1)[..], [Frame::TooLong { id: None, .. }]));
+}
+
+#[test]
+fn a_scanner_holds_one_id_and_says_so() {
+    let mut scanner = Scanner::new();
+    assert_eq!(scanner.retained_bytes(), 0);
+    scanner.feed(br#"{"id":"abcde","#);
+    assert_eq!(scanner.retained_bytes(), MAX_ID_BYTES + 1 + "abcde".len());
+    scanner.feed(format!(r#""id":"{}","x":0}}"#, "z".repeat(10 * MAX_ID_BYTES)).as_bytes());
+    assert_eq!(scanner.retained_bytes(), MAX_ID_BYTES + 1, "what is too long is no id");
 }

@@ -57,7 +57,7 @@ fn streams_come_to_these_events() {
         ("a mark later is none", "data: a\n\n\u{feff}data: b\n\n", vec![event(None, "a")]),
         ("several lines", "data: {\ndata:\ndata: }\n\n", vec![event(None, "{\n\n}")]),
         ("a name alone", "data\ndata: a\n\n", vec![event(None, "\na")]),
-        ("unknown fields", "x: 1\ndatum: 2\ndat: 3\ndata: a\nDATA: b\n\n", vec![event(None, "a")]),
+        ("unknown fields", "x: 1\ndatum: 2\ndat: 3\nevents: 4\ndata: a\nDATA: b\n\n", vec![event(None, "a")]),
         ("comments", ":\n: c\n\n:data: x\ndata: a\n\n", vec![event(None, "a")]),
         ("kinds", "event: ping\ndata: a\n\ndata: b\n\n", vec![event(Some("ping"), "a"), event(None, "b")]),
         ("the last kind counts", "event: x\nevent: y\ndata: a\n\n", vec![event(Some("y"), "a")]),
@@ -129,6 +129,57 @@ fn a_big_event_in_one_piece_is_not_copied_and_a_small_one_keeps_no_piece() {
     let Some(SseItem::Event { data: Frame::Message(data), .. }) = decoder.poll() else { panic!() };
     assert_eq!(data, "small");
     assert!(!big.as_ptr_range().contains(&data.as_ptr()));
+}
+
+#[test]
+fn a_line_is_copied_where_it_is_small_or_less_than_half_of_its_piece() {
+    let is_copy = |line: usize, rest: usize| {
+        let piece = Bytes::from(alloc::format!("data: {}\n\n{}", "x".repeat(line), "\n".repeat(rest)));
+        let mut decoder = SseDecoder::new(1 << 20);
+        decoder.feed(&piece);
+        let Some(SseItem::Event { data: Frame::Message(data), .. }) = decoder.poll() else { panic!() };
+        !piece.as_ptr_range().contains(&data.as_ptr())
+    };
+    assert!(is_copy(20, 0) && is_copy(16 << 10, 0));
+    assert!(!is_copy((16 << 10) + 1, 0));
+    assert!(is_copy(20_000, 19_994) && !is_copy(20_000, 19_992));
+}
+
+#[test]
+fn a_part_of_a_mark_is_a_name_that_nobody_knows() {
+    for part in [&b"\xef"[..], b"\xef\xbb"] {
+        let stream = [part, b"data: a\ndata: b\n\n"].concat();
+        assert_eq!(decode(&stream, &[], 1000), [event(None, "b")]);
+    }
+}
+
+#[test]
+fn no_more_items_wait_than_are_asked_for() {
+    let stream = Bytes::from_static(b"retry: 1\nretry: 2\nretry: 3\n");
+    let mut decoder = SseDecoder::new(100);
+    let mut at = 0;
+    for expected in 1..=3 {
+        at = decoder.feed_some(&stream, at, 1);
+        assert_eq!((at, decoder.poll()), (expected * 9, Some(SseItem::Retry(expected as u64))));
+    }
+}
+
+#[test]
+fn what_waits_is_counted_and_what_was_taken_is_not() {
+    let mut decoder = SseDecoder::new(100);
+    assert_eq!(decoder.retained_bytes(), 0);
+    decoder.feed(&Bytes::from_static(b"event: abc\ndata: hello\n\n"));
+    let waiting = decoder.retained_bytes();
+    assert!(decoder.poll().is_some());
+    assert_eq!(waiting - decoder.retained_bytes(), "abchello".len());
+    let before = decoder.retained_bytes();
+    decoder.feed(&Bytes::from("retry: 1\n".repeat(1000)));
+    assert!(decoder.retained_bytes() > 1000 * size_of::<SseItem>());
+    while decoder.poll().is_some() {}
+    assert!(decoder.retained_bytes() <= before, "the room of many is let go");
+    // What is not whole yet: a kind, and the beginning of an id.
+    decoder.feed(&Bytes::from_static(b"event: 0123456789012345\nid: 0123456789012345"));
+    assert!((32..=64).contains(&decoder.retained_bytes()), "{}", decoder.retained_bytes());
 }
 
 #[test]
