@@ -74,6 +74,31 @@ fn a_raw_value_loses_its_line_breaks_and_nothing_else() {
     assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{  \"a\": [    1, 2  ],  \"b\": \"x\\ny\"}}");
 }
 
+#[test]
+fn each_character_is_escaped_as_the_standard_says_wherever_it_stands() {
+    for code in 0..=127u8 {
+        for before in [0, 7, 8, 31, 32, 45] {
+            let text = alloc::format!("{}{}yz", "x".repeat(before), char::from(code));
+            // By other code than ours, which spells them the same way.
+            assert_eq!(written(|out| write_string(out, &text)), serde_json::to_string(&text).unwrap());
+        }
+    }
+}
+
+#[test]
+fn numbers_of_every_length_are_written_in_full() {
+    let powers = (0..20).map(|power| 10u64.pow(power));
+    for number in
+        powers.flat_map(|power| [power - 1, power, power + 1, power.saturating_mul(3)]).chain(0..1200)
+    {
+        let mut out = Vec::new();
+        let mut object = ObjectWriter::begin(&mut out);
+        object.u64("n", number);
+        object.end();
+        assert_eq!(out, alloc::format!("{{\"n\":{number}}}").into_bytes());
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_comes_back_and_no_control_leaves(text in any::<alloc::string::String>(), long in "[ -~\\n\"]{0,200}") {

@@ -323,3 +323,27 @@ fn error_data_of_null_is_none() {
     let text = r#"{"jsonrpc":"2.0","id":1,"error":{"data":null,"message":"m","code":5}}"#;
     assert!(matches!(read(text), Ok(Message::Error { error, .. }) if error == ErrorObject::new(5, "m")));
 }
+
+#[test]
+fn a_batch_says_how_many_are_left_and_where_a_fault_stands() {
+    for front in ["", "\u{feff}", " \n", "\u{feff} "] {
+        let text = alloc::format!(r#"{front}[{{"jsonrpc":"2.0","method":"a"}} , {{"id":{{}}}},7 ]"#);
+        let mut batch = parse_batch(Bytes::from(text.clone()), MAX_DEPTH).unwrap();
+        assert_eq!(batch.left(), 3);
+        assert!(batch.next().unwrap().is_ok());
+        assert_eq!(batch.left(), 2);
+        assert!(batch.next().unwrap().is_err());
+        assert_eq!(batch.left(), 1);
+        let fault = batch.next().unwrap().unwrap_err();
+        assert_eq!(
+            (fault.kind, fault.offset),
+            (FaultKind::NotAnObject(Kind::Number), text.find('7').unwrap())
+        );
+        assert_eq!((batch.left(), batch.next().is_none()), (0, true));
+
+        for (broken, at) in [("[1,x]", 3), ("[]", 0), ("{}", 0)] {
+            let fault = parse_batch(Bytes::from(alloc::format!("{front}{broken}")), MAX_DEPTH).unwrap_err();
+            assert_eq!(fault.offset, front.len() + at, "{front:?} {broken}");
+        }
+    }
+}

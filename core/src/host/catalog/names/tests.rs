@@ -20,6 +20,16 @@ fn pair(server: &str, tool: &str) -> Provenance {
 }
 
 #[test]
+fn a_name_may_be_as_long_as_the_bound_and_no_names_are_none() {
+    let (longest, longer) = ("x".repeat(MAX_NAME_BYTES), "x".repeat(MAX_NAME_BYTES + 1));
+    let (names, refused) = assign(vec![("s", vec![longest.as_str(), longer.as_str()])]);
+    assert_eq!((names.len(), names.is_empty()), (1, false));
+    assert_eq!(refused[0].fault, NameFault::TooLong { len: MAX_NAME_BYTES + 1 });
+    let (none, _) = assign(vec![("s", vec![])]);
+    assert_eq!((none.len(), none.is_empty()), (0, true));
+}
+
+#[test]
 fn b_93_prefix_split_at_first_underscore() {
     // H-010, H-011
     let (names, refused) = assign(vec![

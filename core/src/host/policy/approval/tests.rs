@@ -219,6 +219,34 @@ fn questions_have_a_bound_in_number_and_bytes() {
     }
 }
 
+#[test]
+fn what_questions_hold_is_counted_to_the_byte() {
+    let mut approvals = approvals(4, 1000);
+    let handle = register(&mut approvals, "call-17", r#"{"a": 1}"#, 0);
+    let held = approvals.bytes();
+    let preview = approvals.poll_request().unwrap().preview;
+    // The call and its owner by name, the arguments as they came, and what is shown of them.
+    assert_eq!(held, "call-17".len() + "ann".len() + r#"{"a": 1}"#.len() + preview.len());
+    // Exactly as much as there may be, and not a byte more.
+    for (max_bytes, fits) in [(held, true), (held - 1, false)] {
+        let limits = ApprovalLimits { max_bytes, ..ApprovalLimits::default() };
+        let mut bounded = Approvals::new(limits).unwrap();
+        let registered = bounded.register(question("call-17", r#"{"a": 1}"#), &Mask::default(), at(0));
+        assert_eq!(registered.is_ok(), fits, "{max_bytes} bytes");
+    }
+    assert!(approvals.withdraw(handle));
+    assert_eq!(approvals.bytes(), 0);
+}
+
+#[test]
+fn handles_count_on_from_where_they_are_told_to_and_never_back() {
+    let mut approvals = approvals(4, 1000);
+    approvals.count_from(41);
+    assert_eq!(register(&mut approvals, "1", "{}", 0).as_u64(), 42);
+    approvals.count_from(7);
+    assert_eq!(register(&mut approvals, "2", "{}", 0).as_u64(), 43);
+}
+
 #[derive(Clone, Debug)]
 enum Op {
     Register(u8),
