@@ -201,6 +201,12 @@ fn a_quiet_stream_lets_go_of_what_it_keeps() {
     decoder.release();
     let rest = feed(&mut decoder, b"1}\n", 65_536);
     assert_eq!(rest, [Frame::Message(Bytes::from_static(b"{\"a\":1}"))]);
+    // So does room that is no more than everybody has, and a long line that is unfinished.
+    decoder.release();
+    assert_eq!(decoder.retained_bytes(), 4096);
+    assert_eq!(feed(&mut decoder, &[b'x'; 5000], 65_536), []);
+    decoder.release();
+    assert_eq!(feed(&mut decoder, b"y\n", 65_536), [message("x".repeat(5000) + "y")]);
 }
 
 #[test]
@@ -277,11 +283,10 @@ fn only_what_was_big_is_kept_for_the_next() {
 fn a_line_is_skipped_as_it_is_read_and_not_as_it_is_asked_for() {
     let mut decoder = LineDecoder::new(100);
     assert_eq!(feed(&mut decoder, &[b'x'; 1000], 1000), []);
-    for _ in 0..100 {
-        let buffer = decoder.read_buffer();
-        let room = buffer.capacity() - buffer.len();
-        buffer.resize(buffer.len() + room, b'x');
+    for _ in 0..3 {
+        decoder.read_buffer().extend_from_slice(&[b'x'; 1000]);
         decoder.handle_read();
+        assert!(decoder.read_buffer().is_empty());
         assert!(decoder.retained_bytes() <= READ_BYTES + 2048);
     }
     assert!(matches!(feed(&mut decoder, b"\n", 1)[..], [Frame::TooLong { id: None, .. }]));
@@ -293,6 +298,10 @@ fn a_scanner_holds_one_id_and_says_so() {
     assert_eq!(scanner.retained_bytes(), 0);
     scanner.feed(br#"{"id":"abcde","#);
     assert_eq!(scanner.retained_bytes(), MAX_ID_BYTES + 1 + "abcde".len());
+    // And so does the decoder, beside what it reads into.
+    let mut decoder = LineDecoder::new(5);
+    assert_eq!(feed(&mut decoder, br#"{"id":"abcde","#, 100), []);
+    assert_eq!(decoder.retained_bytes(), decoder.read_buffer().capacity() + scanner.retained_bytes());
     scanner.feed(format!(r#""id":"{}","x":0}}"#, "z".repeat(10 * MAX_ID_BYTES)).as_bytes());
     assert_eq!(scanner.retained_bytes(), MAX_ID_BYTES + 1, "what is too long is no id");
 }
