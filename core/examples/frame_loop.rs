@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant as Clock};
 
-use sanswire::client::{Config, Event, LineConnection, Outcome, RequestHandle, RequestOptions};
+use sanswire::client::{Config, Event, LineConnection, Link as _, Outcome, RequestHandle, RequestOptions};
 use sanswire::error::CloseReason;
 use sanswire::{Instant, Machine};
 

@@ -10,7 +10,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant as Clock};
 
-use sanswire::client::{Config, Event, LineConnection, Outcome, RequestOptions};
+use sanswire::client::{Config, Event, LineConnection, Link, Outcome, RequestOptions};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::call_result::CallToolResult;
 use sanswire::{Instant, Machine};
@@ -117,7 +117,7 @@ fn finished(outcome: Outcome) -> Result<(), Box<dyn Error>> {
             writeln!(std::io::stdout(), "{}", result.as_str())?;
             if CallToolResult::new(result).is_error() { Err("the tool failed".into()) } else { Ok(()) }
         }
-        // Only of a client that declared what it can be asked: `LineConnection::resume` goes on with the answers.
+        // Only of a client that declared what it can be asked: `Link::resume` goes on with the answers.
         Outcome::InputRequired(_) => Err("the tool asks for input first".into()),
         Outcome::Error(error) => Err(format!("the server: {:?} ({})", error.message, error.code).into()),
         // Out of time, lost on the way (and whether it may have run), too large, unusable, cancelled; over HTTP, refused.

@@ -16,10 +16,10 @@
 //! # A driver
 //!
 //! A machine over one byte stream is a [`Machine`]; [`client::LineConnection`] is the client over a pipe or a
-//! socket. What a driver does with it, whatever it waits with:
+//! socket, asked as every [`client::Link`] is. What a driver does with it, whatever it waits with:
 //!
 //! ```
-//! use sanswire::client::{Config, Event, LineConnection, RequestOptions};
+//! use sanswire::client::{Config, Event, LineConnection, Link, RequestOptions};
 //! use sanswire::{Instant, Machine};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

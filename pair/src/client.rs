@@ -1,6 +1,6 @@
 //! A pair whose `a` is a client: what a test asks of it, with the checks of its contract.
 
-use sanswire::client::{Event, LineConnection, Outcome, Peer, RequestHandle, RequestOptions, params};
+use sanswire::client::{Event, LineConnection, Link, Outcome, Peer, RequestHandle, RequestOptions, params};
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Method;
@@ -27,7 +27,7 @@ impl<B: Watched> Pair<LineConnection, B> {
     /// Asks the server something.
     ///
     /// # Errors
-    /// As [`LineConnection::request`] does.
+    /// As [`Link::request`] does.
     pub fn request(
         &mut self,
         method: Method,
@@ -42,7 +42,7 @@ impl<B: Watched> Pair<LineConnection, B> {
     /// Calls a tool.
     ///
     /// # Errors
-    /// As [`LineConnection::call_tool`] does.
+    /// As [`Link::call_tool`] does.
     pub fn call_tool(
         &mut self,
         name: &str,

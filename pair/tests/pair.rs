@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use sanswire::client::{self, Outcome, RequestOptions};
+use sanswire::client::{self, Link as _, Outcome, RequestOptions};
 use sanswire::jsonrpc::RawJson;
 use sanswire::server::{self, CloseReason, Event, LineConnection, Reply};
 use sanswire::{Instant, Machine};

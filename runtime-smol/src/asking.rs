@@ -91,8 +91,9 @@ impl Client {
             let Outcome::InputRequired(input) = outcome else { return Ok(outcome) };
             let Some(responder) = &self.shared().responder else { return Ok(Outcome::InputRequired(input)) };
             let answers = answers_to(&input, Some(&**responder)).await;
-            let next = self
-                .begin(on_progress.is_some(), |state, now| state.link.resume(&input, &answers, options, now));
+            let next = self.begin(on_progress.is_some(), |state, now| {
+                state.link.asked().resume(&input, &answers, options, now)
+            });
             let pending = match next {
                 Err(ApiError::BadParams(_)) => return Ok(Outcome::Cancelled),
                 next => next?,
@@ -114,7 +115,7 @@ impl Client {
         answers: &InputAnswers,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        Ok(self.begin(false, |state, now| state.link.resume(from, answers, options, now))?.await)
+        Ok(self.begin(false, |state, now| state.link.asked().resume(from, answers, options, now))?.await)
     }
 
     /// Makes a request and does not wait. The request leaves at once, or with the [`Cork`] that is held. Its progress is
@@ -128,7 +129,7 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(false, |state, now| state.link.request(method, params, options, now))
+        self.begin(false, |state, now| state.link.asked().request(method, params, options, now))
     }
 
     /// As [`start`](Self::start), and its progress is kept for [`Pending::next_progress`].
@@ -141,7 +142,7 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(true, |state, now| state.link.request(method, params, options, now))
+        self.begin(true, |state, now| state.link.asked().request(method, params, options, now))
     }
 
     /// As [`start`](Self::start), with progress for [`Pending::next_progress`] if it is wanted.
@@ -152,7 +153,7 @@ impl Client {
         options: &RequestOptions,
         wants_progress: bool,
     ) -> Result<Pending, ApiError> {
-        self.begin(wants_progress, |state, now| state.link.request(method, params, options, now))
+        self.begin(wants_progress, |state, now| state.link.asked().request(method, params, options, now))
     }
 
     /// As [`resume`](Self::resume), and does not wait.
@@ -163,7 +164,7 @@ impl Client {
         options: &RequestOptions,
         wants_progress: bool,
     ) -> Result<Pending, ApiError> {
-        self.begin(wants_progress, |state, now| state.link.resume(from, answers, options, now))
+        self.begin(wants_progress, |state, now| state.link.asked().resume(from, answers, options, now))
     }
 
     /// Calls a tool and does not wait; see [`start`](Self::start).
@@ -176,7 +177,7 @@ impl Client {
         arguments: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(false, |state, now| state.link.call_tool(name, arguments, options, now))
+        self.begin(false, |state, now| state.link.asked().call_tool(name, arguments, options, now))
     }
 
     fn begin(
@@ -242,7 +243,7 @@ impl Client {
         let shared = self.shared();
         let mut state = shared.lock();
         let now = shared.clock.now();
-        state.link.notify(method, params, now)?;
+        state.link.asked().notify(method, params, now)?;
         if state.corks == 0 {
             shared.flush(&mut state, now);
             shared.kick(&mut state);

@@ -97,7 +97,7 @@ impl Shared {
     ) {
         if self.responder.is_none() {
             // Nobody can answer: the server is told at once and does not wait.
-            let _ = state.link.answer(handle, &InputAnswer::Cancel, now);
+            let _ = state.link.asked().answer(handle, &InputAnswer::Cancel, now);
             return;
         }
         state.asked.push_back((handle, request));
@@ -139,7 +139,7 @@ impl Shared {
         let mut state = self.lock();
         let now = self.clock.now();
         loop {
-            let why = match state.link.answer(handle, &answer, now) {
+            let why = match state.link.asked().answer(handle, &answer, now) {
                 Err(ApiError::OutboundFull) if state.closed.is_none() => return Some(answer),
                 Err(ApiError::BadParams(_)) => "the answer is no object",
                 Err(ApiError::TooLarge { .. }) => "the answer is too long",

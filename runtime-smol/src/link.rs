@@ -2,14 +2,9 @@
 
 use std::sync::Arc;
 
-use sanswire::client::{
-    Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session,
-};
-use sanswire::error::ApiError;
+use sanswire::client::{self, Event, Session};
 use sanswire::http::client::Kind;
 use sanswire::jsonrpc::RawJson;
-use sanswire::mcp::Method;
-use sanswire::mcp::types::input::InputAnswer;
 use sanswire::{Instant, Machine as _};
 
 use crate::http::Net;
@@ -23,22 +18,6 @@ pub(crate) enum Link {
     Http(Box<Net>),
 }
 
-/// The machine of a link, whichever it is.
-macro_rules! machine {
-    ($link:expr, $machine:ident => $call:expr) => {
-        match $link {
-            Link::Line(line) => {
-                let $machine = &mut line.machine;
-                $call
-            }
-            Link::Http(net) => {
-                let $machine = net.client();
-                $call
-            }
-        }
-    };
-}
-
 impl Link {
     pub(crate) const fn session(&self) -> &Session {
         match self {
@@ -47,69 +26,19 @@ impl Link {
         }
     }
 
-    pub(crate) fn request(
-        &mut self,
-        method: Method,
-        params: Option<RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        machine!(self, machine => machine.request(method, params, options, now))
-    }
-
-    pub(crate) fn call_tool(
-        &mut self,
-        name: &str,
-        arguments: Option<&RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        machine!(self, machine => machine.call_tool(name, arguments, options, now))
-    }
-
-    pub(crate) fn resume(
-        &mut self,
-        from: &InputRequired,
-        answers: &InputAnswers,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        machine!(self, machine => machine.resume(from, answers, options, now))
-    }
-
-    pub(crate) fn notify(
-        &mut self,
-        method: Method,
-        params: Option<RawJson>,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        machine!(self, machine => machine.notify(method, params, now))
-    }
-
-    pub(crate) fn cancel(
-        &mut self,
-        request: RequestHandle,
-        reason: Option<&str>,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        machine!(self, machine => machine.cancel(request, reason, now))
-    }
-
-    pub(crate) fn answer(
-        &mut self,
-        peer: PeerRequestHandle,
-        answer: &InputAnswer,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        machine!(self, machine => machine.answer(peer, answer, now))
-    }
-
-    pub(crate) fn close(&mut self, now: Instant) {
-        machine!(self, machine => machine.close(now));
+    /// Whom the application asks.
+    pub(crate) fn asked(&mut self) -> &mut dyn client::Link {
+        match self {
+            Self::Line(line) => &mut line.machine,
+            Self::Http(net) => net.client(),
+        }
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        machine!(self, machine => machine.poll_event())
+        match self {
+            Self::Line(line) => line.machine.poll_event(),
+            Self::Http(net) => net.client().poll_event(),
+        }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {

@@ -131,7 +131,7 @@ impl Canceller {
         let shared = &*self.shared;
         let mut state = shared.lock();
         let now = shared.clock.now();
-        if state.link.cancel(self.request, None, now).is_ok() {
+        if state.link.asked().cancel(self.request, None, now).is_ok() {
             shared.deliver(&mut state, now);
             shared.flush(&mut state, now);
             shared.give_up_if_deaf(&mut state, now);
@@ -146,7 +146,7 @@ impl Shared {
         let mut state = self.lock();
         self.leave(&mut state, Seat::Call(request));
         let now = self.clock.now();
-        if state.calls.remove(request).is_none() && state.link.cancel(request, reason, now).is_ok() {
+        if state.calls.remove(request).is_none() && state.link.asked().cancel(request, reason, now).is_ok() {
             self.deliver(&mut state, now);
             if state.corks == 0 {
                 self.flush(&mut state, now);

@@ -88,7 +88,7 @@ impl Closable for Shared {
         if state.closed.is_none() {
             let now = self.clock.now();
             state.closing = true;
-            state.link.close(now);
+            state.link.asked().close(now);
             self.flush(&mut state, now);
             self.deliver(&mut state, now);
             self.kick(&mut state);

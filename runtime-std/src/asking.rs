@@ -28,7 +28,7 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        self.request(None, |state, now| state.machine.request(method, params, options, now))
+        self.request(None, |state, now| state.machine.asked().request(method, params, options, now))
     }
 
     /// As [`call`](Self::call). Progress is reported on this thread; a slow callback delays this call only, and
@@ -43,7 +43,9 @@ impl Client {
         options: &RequestOptions,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, ApiError> {
-        self.request(Some(on_progress), |state, now| state.machine.request(method, params, options, now))
+        self.request(Some(on_progress), |state, now| {
+            state.machine.asked().request(method, params, options, now)
+        })
     }
 
     /// Calls a tool. Rounds of input go to the responder, on this thread; without one the outcome is
@@ -58,7 +60,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
         let first =
-            self.request(None, |state, now| state.machine.call_tool(name, arguments, options, now))?;
+            self.request(None, |state, now| state.machine.asked().call_tool(name, arguments, options, now))?;
         self.go_on(first, options, None)
     }
 
@@ -93,7 +95,7 @@ impl Client {
             let answers = InputAnswers::collect(&input, |request| responder.respond(request));
             let next = self.request(
                 on_progress.as_mut().map(|progress| &mut **progress as &mut dyn FnMut(&Progress)),
-                |state, now| state.machine.resume(&input, &answers, options, now),
+                |state, now| state.machine.asked().resume(&input, &answers, options, now),
             );
             outcome = match next {
                 Err(ApiError::BadParams(_)) => return Ok(Outcome::Cancelled),
@@ -112,7 +114,7 @@ impl Client {
         answers: &InputAnswers,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        self.request(None, |state, now| state.machine.resume(from, answers, options, now))
+        self.request(None, |state, now| state.machine.asked().resume(from, answers, options, now))
     }
 
     /// Makes a request and does not wait. The request leaves at once, or with the [`Cork`] that is held.
@@ -125,7 +127,7 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(false, |state, now| state.machine.request(method, params, options, now))
+        self.begin(false, |state, now| state.machine.asked().request(method, params, options, now))
     }
 
     /// As [`start`](Self::start). Progress is for [`Pending::wait_with`].
@@ -136,7 +138,7 @@ impl Client {
         options: &RequestOptions,
         wants_progress: bool,
     ) -> Result<Pending, ApiError> {
-        self.begin(wants_progress, |state, now| state.machine.request(method, params, options, now))
+        self.begin(wants_progress, |state, now| state.machine.asked().request(method, params, options, now))
     }
 
     /// As [`resume`](Self::resume), and does not wait. Progress is for [`Pending::wait_with`].
@@ -147,7 +149,7 @@ impl Client {
         options: &RequestOptions,
         wants_progress: bool,
     ) -> Result<Pending, ApiError> {
-        self.begin(wants_progress, |state, now| state.machine.resume(from, answers, options, now))
+        self.begin(wants_progress, |state, now| state.machine.asked().resume(from, answers, options, now))
     }
 
     /// Calls a tool and does not wait; see [`start`](Self::start).
@@ -160,7 +162,7 @@ impl Client {
         arguments: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<Pending, ApiError> {
-        self.begin(false, |state, now| state.machine.call_tool(name, arguments, options, now))
+        self.begin(false, |state, now| state.machine.asked().call_tool(name, arguments, options, now))
     }
 
     fn begin(
@@ -226,7 +228,7 @@ impl Client {
         let shared = self.shared();
         let mut state = shared.lock();
         let now = shared.clock.now();
-        state.machine.notify(method, params, now)?;
+        state.machine.asked().notify(method, params, now)?;
         if state.corks == 0 {
             shared.flush(&mut state, now);
             shared.kick(&mut state);

@@ -85,7 +85,7 @@ fn handle_jobs(shared: &Arc<Shared>) {
 fn send(shared: &Shared, handle: PeerRequestHandle, mut answer: InputAnswer) -> Locked<'_> {
     let mut state = shared.lock();
     loop {
-        let why = match state.machine.answer(handle, &answer, shared.clock.now()) {
+        let why = match state.machine.asked().answer(handle, &answer, shared.clock.now()) {
             Err(ApiError::OutboundFull) if state.closed.is_none() => {
                 state = shared.changed.wait_timeout(state, ROOM).unwrap_or_else(PoisonError::into_inner).0;
                 continue;

@@ -115,7 +115,7 @@ impl Canceller {
         let shared = &*self.shared;
         let mut state = shared.lock();
         let now = shared.clock.now();
-        if state.machine.cancel(self.request, None, now).is_ok() {
+        if state.machine.asked().cancel(self.request, None, now).is_ok() {
             shared.deliver(&mut state, now);
             shared.flush(&mut state, now);
             shared.give_up_if_deaf(&mut state, now);
@@ -131,7 +131,8 @@ impl Shared {
     pub(crate) fn abandon(&self, request: RequestHandle, reason: Option<&str>) {
         let mut state = self.lock();
         let now = self.clock.now();
-        if state.calls.remove(request).is_none() && state.machine.cancel(request, reason, now).is_ok() {
+        if state.calls.remove(request).is_none() && state.machine.asked().cancel(request, reason, now).is_ok()
+        {
             self.deliver(&mut state, now);
             if state.corks == 0 {
                 self.flush(&mut state, now);

@@ -417,7 +417,7 @@ impl Shared {
             return;
         }
         // Nobody can answer: the server is told at once and does not wait.
-        let _ = state.machine.answer(handle, &InputAnswer::Cancel, now);
+        let _ = state.machine.asked().answer(handle, &InputAnswer::Cancel, now);
     }
 
     /// After something was put into the machine by a thread that does not lead: the leader's poll must end in

@@ -65,7 +65,7 @@ impl Closable for Shared {
         if state.closed.is_none() {
             let now = self.clock.now();
             state.closing = true;
-            state.machine.close(now);
+            state.machine.asked().close(now);
             self.deliver(&mut state, now);
             self.wake_leader(&mut state);
         }

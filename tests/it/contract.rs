@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Event, LineConnection, Outcome, RequestOptions, Verdict};
+use sanswire::client::{Event, LineConnection, Link as _, Outcome, RequestOptions, Verdict};
 use sanswire::error::CloseReason;
 use sanswire::mcp::Method;
 use sanswire::{Instant, Machine, Output};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sanswire::Instant;
-use sanswire::client::{Event, Outcome, Verdict};
+use sanswire::client::{Event, Link as _, Outcome, Verdict};
 use sanswire::error::Violation;
 use sanswire::jsonrpc::FaultKind;
 use sanswire_tests::client::{Client, On, config, remembering};

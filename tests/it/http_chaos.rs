@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Config, Event, Outcome, RequestHandle, Start, Verdict};
+use sanswire::client::{Config, Event, Link as _, Outcome, RequestHandle, Start, Verdict};
 use sanswire::http::Url;
 use sanswire::http::client::{End, Kind, Target};
 use sanswire::mcp::{Method, Revision};

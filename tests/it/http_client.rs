@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Outcome, RequestOptions};
+use sanswire::client::{Link as _, Outcome, RequestOptions};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::exchange::{HttpRefusal, RefusedFor};
 use sanswire::http::client::End;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Outcome, RequestOptions};
+use sanswire::client::{Link as _, Outcome, RequestOptions};
 use sanswire::error::{ApiError, Violation};
 use sanswire::http::mirror::Why;
 use sanswire::jsonrpc::RawJson;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sanswire::client::{Config, Event, LineConnection, Outcome, RequestOptions, Verdict};
+use sanswire::client::{Config, Event, LineConnection, Link as _, Outcome, RequestOptions, Verdict};
 use sanswire::error::{ApiError, CloseReason};
 use sanswire::limits::{Limits, MAX_READ_BYTES, OUT_RESERVE_BYTES};
 use sanswire::mcp::Method;

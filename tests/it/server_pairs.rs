@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sanswire::Instant;
-use sanswire::client::{self, Event, InputAnswers, Outcome, RequestHandle, RequestOptions, Start};
+use sanswire::client::{self, Event, InputAnswers, Link as _, Outcome, RequestHandle, RequestOptions, Start};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::input::InputAnswer;
 use sanswire::mcp::types::log::LogLevel;

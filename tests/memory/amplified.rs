@@ -1,6 +1,6 @@
 //! Little that would keep much: what is counted must be what is held.
 
-use sanswire::client::{Config, LineConnection, RequestOptions, Start};
+use sanswire::client::{Config, LineConnection, Link as _, RequestOptions, Start};
 use sanswire::limits::Limits;
 use sanswire::mcp::{Method, Revision};
 use sanswire::server;

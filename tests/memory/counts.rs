@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sanswire::Machine;
-use sanswire::client::{Config, LineConnection, RequestOptions, Start};
+use sanswire::client::{Config, LineConnection, Link as _, RequestOptions, Start};
 use sanswire::mcp::Revision;
 use sanswire::server::kit::{Cancel, Desk};
 use sanswire::server::{self, Reply};

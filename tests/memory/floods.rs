@@ -1,7 +1,7 @@
 //! Floods up to each limit.
 
 use sanswire::Machine;
-use sanswire::client::{Config, LineConnection, RequestOptions, Start};
+use sanswire::client::{Config, LineConnection, Link as _, RequestOptions, Start};
 use sanswire::limits::{Limits, MAX_READ_BYTES};
 use sanswire::mcp::{Method, Revision};
 use sanswire_tests::seed::Rng;

@@ -1,7 +1,7 @@
 //! Every part of a bound filled at once: what the bound says is about what can be held.
 
 use sanswire::Machine;
-use sanswire::client::{Config, LineConnection, RequestOptions, Start};
+use sanswire::client::{Config, LineConnection, Link as _, RequestOptions, Start};
 use sanswire::limits::{Limits, MAX_READ_BYTES};
 use sanswire::mcp::Revision;
 use sanswire::server::{self, Event, RequestHandle};

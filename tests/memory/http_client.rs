@@ -1,7 +1,7 @@
 //! Floods of a client over HTTP by a server that does not want to be understood, up to each limit.
 
 use bytes::Bytes;
-use sanswire::client::{Config, RequestOptions, Start};
+use sanswire::client::{Config, Link as _, RequestOptions, Start};
 use sanswire::http::client::{Effect, End, Kind, Target};
 use sanswire::http::{Client, Fields, HttpHandle, ResponseHead, Url, Verb};
 use sanswire::limits::Limits;

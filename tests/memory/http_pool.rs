@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sanswire::client::{Config, Event, RequestHandle, RequestOptions, Start};
+use sanswire::client::{Config, Event, Link as _, RequestHandle, RequestOptions, Start};
 use sanswire::error::ApiError;
 use sanswire::http::client::Target;
 use sanswire::http::pool::{Action, ConnectionHandle};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sanswire::Machine;
-use sanswire::client::{Event, InputAnswers, Outcome, RequestOptions, params};
+use sanswire::client::{Event, InputAnswers, Link as _, Outcome, RequestOptions, params};
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::types::input::{InputAnswer, InputKind, InputRequest, KeyedInput};
 use sanswire::mcp::types::log::LogLevel;

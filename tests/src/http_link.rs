@@ -13,7 +13,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use sanswire::Instant;
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session,
+    Config, Event, InputAnswers, InputRequired, Link as _, PeerRequestHandle, RequestHandle, RequestOptions,
+    Session,
 };
 use sanswire::error::ApiError;
 use sanswire::http::client::{Effect, End as HttpEnd, Target};

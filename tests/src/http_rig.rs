@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sanswire::Instant;
-use sanswire::client::{Config, Event, Outcome, RequestHandle, RequestOptions, Start, Verdict};
+use sanswire::client::{Config, Event, Link as _, Outcome, RequestHandle, RequestOptions, Start, Verdict};
 use sanswire::error::{CloseReason, Violation};
 use sanswire::http::client::{Effect, End, Target};
 use sanswire::http::{Authority, Client, HttpHandle, RequestHead, ResponseHead, Url};

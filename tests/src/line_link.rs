@@ -2,7 +2,7 @@
 
 use sanswire::Instant;
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, LineConnection, PeerRequestHandle, RequestHandle,
+    Config, Event, InputAnswers, InputRequired, LineConnection, Link as _, PeerRequestHandle, RequestHandle,
     RequestOptions, Session,
 };
 use sanswire::error::ApiError;

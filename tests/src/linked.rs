@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sanswire::client::{self, Outcome, RequestHandle, RequestOptions, Start};
+use sanswire::client::{self, Link as _, Outcome, RequestHandle, RequestOptions, Start};
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::log::LogLevel;
 use sanswire::mcp::{Method, Revision};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sanswire::Instant;
-use sanswire::client::{Config, Event, Outcome, RequestHandle, RequestOptions};
+use sanswire::client::{Config, Event, Link as _, Outcome, RequestHandle, RequestOptions};
 use sanswire::http::client::Target;
 use sanswire::http::pool::{Action, ConnectionHandle};
 use sanswire::http::{Client, Pool, Url, h1};

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::client::config::{Config, RequestOptions};
-use crate::client::event::{Event, PeerRequestHandle, RequestHandle};
-use crate::client::input::{InputAnswers, InputRequired};
+use crate::client::config::Config;
+use crate::client::event::Event;
+use crate::client::link::{Carry, Link, Linked};
 use crate::client::session::Session;
 use crate::error::{ApiError, CloseReason, ConfigError};
 use crate::exchange::{Effect, ExchangeHandle, Origin};
@@ -13,7 +13,6 @@ use crate::jsonrpc::RawJson;
 use crate::limits::OUT_RESERVE_BYTES;
 use crate::machine::Machine;
 use crate::mcp::Method;
-use crate::mcp::types::input::InputAnswer;
 use crate::outbox::Outbox;
 use crate::time::{Instant, earliest};
 
@@ -57,105 +56,6 @@ impl LineConnection {
         &self.session
     }
 
-    /// Makes a request; see [`Session::request`].
-    ///
-    /// # Errors
-    /// As there; [`ApiError::OutboundFull`] when too much waits to be written, [`ApiError::Closed`] when the
-    /// peer reads no more.
-    pub fn request(
-        &mut self,
-        method: Method,
-        params: Option<RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.request(method, params, options, now), now)
-    }
-
-    /// `tools/call`; see [`Session::call_tool`].
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn call_tool(
-        &mut self,
-        name: &str,
-        arguments: Option<&RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.call_tool(name, arguments, options, now), now)
-    }
-
-    /// `tools/list`: one page; see [`Session::list_tools`].
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn list_tools(
-        &mut self,
-        cursor: Option<&str>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.list_tools(cursor, options, now), now)
-    }
-
-    /// Goes on with a call that asked for input; see [`Session::resume`].
-    ///
-    /// # Errors
-    /// As there, and as [`request`](Self::request).
-    pub fn resume(
-        &mut self,
-        from: &InputRequired,
-        answers: &InputAnswers,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.resume(from, answers, options, now), now)
-    }
-
-    /// Sends a notification; see [`Session::notify`].
-    ///
-    /// # Errors
-    /// As there, and as [`request`](Self::request).
-    pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
-        self.ask(|session| session.notify(method, params, now), now)
-    }
-
-    /// Gives a request up; see [`Session::cancel`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn cancel(
-        &mut self,
-        request: RequestHandle,
-        reason: Option<&str>,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        self.session.cancel(request, reason, now)?;
-        self.carry_out(now);
-        Ok(())
-    }
-
-    /// Answers a request of the server's; see [`Session::answer`].
-    ///
-    /// # Errors
-    /// As there; [`ApiError::OutboundFull`] when too much waits to be written (the request stays open).
-    pub fn answer(
-        &mut self,
-        peer: PeerRequestHandle,
-        answer: &InputAnswer,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        self.ask(|session| session.answer(peer, answer, now), now)
-    }
-
-    /// Ends the connection; see [`Session::close`]. What waits to be written may still leave, for
-    /// [`Limits::close_flush`](crate::limits::Limits::close_flush).
-    pub fn close(&mut self, now: Instant) {
-        self.session.close(now);
-        self.carry_out(now);
-    }
-
     /// Bytes that this connection holds: buffers with their spare room, what waits to be written, and what
     /// waiting events keep alive.
     #[must_use]
@@ -169,16 +69,20 @@ impl LineConnection {
         self.decoder.recycle(message.into_frame());
     }
 
-    /// What the application asks of the session, where there is room for it, and what follows of that.
-    fn ask<R>(
-        &mut self,
-        ask: impl FnOnce(&mut Session) -> Result<R, ApiError>,
-        now: Instant,
-    ) -> Result<R, ApiError> {
-        self.check_room()?;
-        let asked = ask(&mut self.session)?;
-        self.carry_out(now);
-        Ok(asked)
+    fn ended(&self) -> Option<&CloseReason> {
+        self.session.close_reason()
+    }
+}
+
+impl Link for LineConnection {
+    fn linked(&mut self) -> Linked<'_> {
+        Linked::new(self)
+    }
+}
+
+impl Carry for LineConnection {
+    fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     fn check_room(&self) -> Result<(), ApiError> {
@@ -218,10 +122,6 @@ impl LineConnection {
             let patience = self.session.config().limits.close_flush;
             self.flush_until = Some(now.saturating_add(patience));
         }
-    }
-
-    fn ended(&self) -> Option<&CloseReason> {
-        self.session.close_reason()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Session`] holds all rules and knows no transport: it takes messages and hands down exchanges. Over one
 //! byte stream use [`LineConnection`], a [`Machine`](crate::machine::Machine) made of a line decoder and a
-//! session.
+//! session. What an application asks of it stands in [`Link`], which the client over HTTP is as well.
 //!
 //! ```text
 //!              ┌────────────── Opening ──────────────┐
@@ -23,6 +23,7 @@ mod handshake;
 mod inbound;
 pub mod input;
 mod line;
+mod link;
 mod linked;
 pub mod listing;
 mod notices;
@@ -44,6 +45,8 @@ pub use config::{Config, LogLevel, RequestOptions, ServerRequests, Start};
 pub use event::{Deadline, Event, Outcome, Peer, PeerRequestHandle, Progress, RequestHandle, Verdict};
 pub use input::{InputAnswers, InputRequired};
 pub use line::LineConnection;
+pub(crate) use link::Carry;
+pub use link::{Link, Linked};
 pub use listing::Listing;
 pub use notices::{Notices, Notification};
 pub(crate) use queue::PLACE;

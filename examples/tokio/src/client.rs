@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sanswire::Machine;
-use sanswire::client::{Config, Event, LineConnection, Outcome, RequestHandle, RequestOptions};
+use sanswire::client::{Config, Event, LineConnection, Link, Outcome, RequestHandle, RequestOptions};
 use sanswire::error::{ApiError, CloseReason, ConfigError};
 use sanswire::jsonrpc::RawJson;
 use tokio::io::{AsyncRead, AsyncWrite};

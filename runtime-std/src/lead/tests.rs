@@ -67,7 +67,7 @@ fn opened(delay: Duration) -> Arc<Shared> {
 fn call(shared: &Shared, method: Method, until: Option<Duration>) -> Option<Outcome> {
     let mut state = shared.lock();
     let now = shared.clock.now();
-    let request = state.machine.request(method, None, &RequestOptions::default(), now).unwrap();
+    let request = state.machine.asked().request(method, None, &RequestOptions::default(), now).unwrap();
     state.calls.insert(request, false);
     let until = until.map(|patience| now.saturating_add(patience));
     match shared.wait_call(state, request, now, until, None) {

@@ -1,8 +1,8 @@
 //! A client over one stream of lines whose inputs and outputs can be written down.
 
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, LineConnection, PeerRequestHandle, RequestHandle,
-    RequestOptions, Session,
+    Config, Event, InputAnswers, InputRequired, LineConnection, Link, Linked, PeerRequestHandle,
+    RequestHandle, RequestOptions, Session,
 };
 use sanswire::error::{ApiError, ConfigError};
 use sanswire::jsonrpc::{ObjectWriter, RawJson};
@@ -18,8 +18,6 @@ use crate::options::Direction;
 
 /// A [`LineConnection`] that writes down all that goes in and comes out, if it has a [`Recorder`]. Without one every call
 /// costs a look at whether it has.
-///
-/// Its calls are those of [`LineConnection`].
 #[derive(Debug)]
 pub struct RecordedLine {
     machine: LineConnection,
@@ -56,143 +54,6 @@ impl RecordedLine {
     #[must_use]
     pub const fn session(&self) -> &Session {
         self.machine.session()
-    }
-
-    /// See [`LineConnection::request`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn request(
-        &mut self,
-        method: Method,
-        params: Option<RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        if self.log.is_none() {
-            return self.machine.request(method, params, options, now);
-        }
-        let asked = self.machine.request(method.clone(), params.clone(), options, now);
-        self.asked("request", asked, now, |w, pen| {
-            pen.text(w, "method", method.as_str());
-            pen.raw_or_null(w, "params", params.as_ref());
-            w.object("options", |w| write_options(w, pen, options));
-        })
-    }
-
-    /// See [`LineConnection::call_tool`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn call_tool(
-        &mut self,
-        name: &str,
-        arguments: Option<&RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        let asked = self.machine.call_tool(name, arguments, options, now);
-        self.asked("call_tool", asked, now, |w, pen| {
-            pen.text(w, "tool", name);
-            pen.raw_or_null(w, "arguments", arguments);
-            w.object("options", |w| write_options(w, pen, options));
-        })
-    }
-
-    /// See [`LineConnection::resume`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn resume(
-        &mut self,
-        from: &InputRequired,
-        answers: &InputAnswers,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        let asked = self.machine.resume(from, answers, options, now);
-        let Some(recorded) = &mut self.log else { return asked };
-        let Some(of) = recorded.log.names.waiting_number(from) else {
-            recorded.log.end("a call went on whose questions are not known here");
-            return asked;
-        };
-        self.asked("resume", asked, now, |w, pen| {
-            w.u64("of", of);
-            w.object("answers", |w| {
-                for (key, answer) in answers.iter() {
-                    w.object(&pen.name(key), |w| write_answer(w, pen, answer));
-                }
-            });
-            w.object("options", |w| write_options(w, pen, options));
-        })
-    }
-
-    /// See [`LineConnection::notify`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
-        if self.log.is_none() {
-            return self.machine.notify(method, params, now);
-        }
-        let done = self.machine.notify(method.clone(), params.clone(), now);
-        self.did("notify", done, now, |w, pen| {
-            pen.text(w, "method", method.as_str());
-            pen.raw_or_null(w, "params", params.as_ref());
-        })
-    }
-
-    /// See [`LineConnection::cancel`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn cancel(
-        &mut self,
-        request: RequestHandle,
-        reason: Option<&str>,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        let done = self.machine.cancel(request, reason, now);
-        let number = self.log.as_ref().and_then(|recorded| recorded.log.names.requests.number(request));
-        self.did("cancel", done, now, |w, pen| {
-            if let Some(number) = number {
-                w.u64("request", number);
-            }
-            if let Some(reason) = reason {
-                pen.text(w, "reason", reason);
-            }
-        })
-    }
-
-    /// See [`LineConnection::answer`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn answer(
-        &mut self,
-        peer: PeerRequestHandle,
-        answer: &InputAnswer,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        let done = self.machine.answer(peer, answer, now);
-        let number = self.log.as_ref().and_then(|recorded| recorded.log.names.peers.number(peer));
-        let over = done.is_ok();
-        let done = self.did("answer", done, now, |w, pen| {
-            if let Some(number) = number {
-                w.u64("peer", number);
-            }
-            w.object("answer", |w| write_answer(w, pen, answer));
-        });
-        if let (true, Some(recorded)) = (over, &mut self.log) {
-            recorded.log.names.peers.end(peer);
-        }
-        done
-    }
-
-    /// See [`LineConnection::close`].
-    pub fn close(&mut self, now: Instant) {
-        self.machine.close(now);
-        self.happened("close", now);
     }
 
     /// See [`LineConnection::recycle`]. Not recorded: it changes nothing that can be seen.
@@ -279,6 +140,120 @@ fn write_answer(w: &mut ObjectWriter<'_>, pen: Pen<'_>, answer: &InputAnswer) {
             };
             w.string("refusal", name);
         }
+    }
+}
+
+/// Each call goes to the connection, and is written down.
+impl Link for RecordedLine {
+    fn linked(&mut self) -> Linked<'_> {
+        self.machine.linked()
+    }
+
+    fn request(
+        &mut self,
+        method: Method,
+        params: Option<RawJson>,
+        options: &RequestOptions,
+        now: Instant,
+    ) -> Result<RequestHandle, ApiError> {
+        if self.log.is_none() {
+            return self.machine.request(method, params, options, now);
+        }
+        let asked = self.machine.request(method.clone(), params.clone(), options, now);
+        self.asked("request", asked, now, |w, pen| {
+            pen.text(w, "method", method.as_str());
+            pen.raw_or_null(w, "params", params.as_ref());
+            w.object("options", |w| write_options(w, pen, options));
+        })
+    }
+
+    fn call_tool(
+        &mut self,
+        name: &str,
+        arguments: Option<&RawJson>,
+        options: &RequestOptions,
+        now: Instant,
+    ) -> Result<RequestHandle, ApiError> {
+        let asked = self.machine.call_tool(name, arguments, options, now);
+        self.asked("call_tool", asked, now, |w, pen| {
+            pen.text(w, "tool", name);
+            pen.raw_or_null(w, "arguments", arguments);
+            w.object("options", |w| write_options(w, pen, options));
+        })
+    }
+
+    fn resume(
+        &mut self,
+        from: &InputRequired,
+        answers: &InputAnswers,
+        options: &RequestOptions,
+        now: Instant,
+    ) -> Result<RequestHandle, ApiError> {
+        let asked = self.machine.resume(from, answers, options, now);
+        let Some(recorded) = &mut self.log else { return asked };
+        let Some(of) = recorded.log.names.waiting_number(from) else {
+            recorded.log.end("a call went on whose questions are not known here");
+            return asked;
+        };
+        self.asked("resume", asked, now, |w, pen| {
+            w.u64("of", of);
+            w.object("answers", |w| {
+                for (key, answer) in answers.iter() {
+                    w.object(&pen.name(key), |w| write_answer(w, pen, answer));
+                }
+            });
+            w.object("options", |w| write_options(w, pen, options));
+        })
+    }
+
+    fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
+        if self.log.is_none() {
+            return self.machine.notify(method, params, now);
+        }
+        let done = self.machine.notify(method.clone(), params.clone(), now);
+        self.did("notify", done, now, |w, pen| {
+            pen.text(w, "method", method.as_str());
+            pen.raw_or_null(w, "params", params.as_ref());
+        })
+    }
+
+    fn cancel(&mut self, request: RequestHandle, reason: Option<&str>, now: Instant) -> Result<(), ApiError> {
+        let done = self.machine.cancel(request, reason, now);
+        let number = self.log.as_ref().and_then(|recorded| recorded.log.names.requests.number(request));
+        self.did("cancel", done, now, |w, pen| {
+            if let Some(number) = number {
+                w.u64("request", number);
+            }
+            if let Some(reason) = reason {
+                pen.text(w, "reason", reason);
+            }
+        })
+    }
+
+    fn answer(
+        &mut self,
+        peer: PeerRequestHandle,
+        answer: &InputAnswer,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        let done = self.machine.answer(peer, answer, now);
+        let number = self.log.as_ref().and_then(|recorded| recorded.log.names.peers.number(peer));
+        let over = done.is_ok();
+        let done = self.did("answer", done, now, |w, pen| {
+            if let Some(number) = number {
+                w.u64("peer", number);
+            }
+            w.object("answer", |w| write_answer(w, pen, answer));
+        });
+        if let (true, Some(recorded)) = (over, &mut self.log) {
+            recorded.log.names.peers.end(peer);
+        }
+        done
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.machine.close(now);
+        self.happened("close", now);
     }
 }
 

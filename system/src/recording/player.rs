@@ -1,6 +1,6 @@
 //! One machine that is given again what was recorded of it.
 
-use sanswire::client::{InputAnswers, LineConnection, RequestHandle};
+use sanswire::client::{InputAnswers, LineConnection, Link as _, RequestHandle};
 use sanswire::error::ApiError;
 use sanswire::jsonrpc::{ErrorObject, JsonRef, ObjectWriter, RawJson};
 use sanswire::mcp::Method;

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use sanswire::client::{Config, Event, InputAnswers, Outcome, RequestHandle, RequestOptions, Start, Verdict};
+use sanswire::client::{
+    Config, Event, InputAnswers, Link as _, Outcome, RequestHandle, RequestOptions, Start, Verdict,
+};
 use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use sanswire::client::{Config, Event, Outcome, RequestHandle, RequestOptions, Start, Verdict};
+use sanswire::client::{Config, Event, Link as _, Outcome, RequestHandle, RequestOptions, Start, Verdict};
 use sanswire::http::client::{Effect, End, Target};
 use sanswire::http::h1::{self, Body, ClientEvent, Closed};
 use sanswire::http::{Client, HttpHandle, Url};

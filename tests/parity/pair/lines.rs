@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, LineConnection, PeerRequestHandle, RequestHandle,
+    Config, Event, InputAnswers, InputRequired, LineConnection, Link as _, PeerRequestHandle, RequestHandle,
     RequestOptions,
 };
 use sanswire::error::ApiError;

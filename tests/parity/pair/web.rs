@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use sanswire::Instant;
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions,
+    Config, Event, InputAnswers, InputRequired, Link as _, PeerRequestHandle, RequestHandle, RequestOptions,
 };
 use sanswire::error::ApiError;
 use sanswire::http::client::Target;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sanswire::client::{
-    Config, Event, LineConnection, RequestHandle, RequestOptions, Start, Verdict, era::next_start,
+    Config, Event, LineConnection, Link as _, RequestHandle, RequestOptions, Start, Verdict, era::next_start,
 };
 use sanswire::error::CloseReason;
 use sanswire::mcp::{Era, Method, Revision};

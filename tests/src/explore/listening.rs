@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sanswire::client::{
-    Config, Event, LineConnection, Outcome, RequestHandle, RequestOptions, Start, params,
+    Config, Event, LineConnection, Link as _, Outcome, RequestHandle, RequestOptions, Start, params,
 };
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::{Method, Revision};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, LineConnection, Outcome, PeerRequestHandle, RequestHandle,
-    RequestOptions, Start, Verdict, params,
+    Config, Event, InputAnswers, InputRequired, LineConnection, Link as _, Outcome, PeerRequestHandle,
+    RequestHandle, RequestOptions, Start, Verdict, params,
 };
 use sanswire::jsonrpc::{self, MAX_DEPTH, Message, RawJson};
 use sanswire::limits::Limits;

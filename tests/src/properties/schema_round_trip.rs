@@ -1,6 +1,6 @@
 //! What one side reads, writes and the other reads is the same on both, and the same again the second time.
 
-use sanswire::client::{self, Outcome, params};
+use sanswire::client::{self, Link as _, Outcome, params};
 use sanswire::jsonrpc::{self, Message, RawJson};
 use sanswire::mcp::types::call_result::CallToolResult;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest, KeyedInput};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sanswire::client::listing::{Cut, Step};
 use sanswire::client::{
-    Config, Event, InputAnswers, InputRequired, LineConnection, Listing, Outcome, PeerRequestHandle,
-    RequestHandle, RequestOptions, params,
+    Config, Event, InputAnswers, InputRequired, LineConnection, Link as _, Listing, Outcome,
+    PeerRequestHandle, RequestHandle, RequestOptions, params,
 };
 use sanswire::jsonrpc::{ErrorObject, RawJson};
 use sanswire::mcp::types::input::InputAnswer;

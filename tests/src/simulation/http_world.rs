@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use sanswire::client::{Event, Outcome, RequestHandle, RequestOptions, params};
+use sanswire::client::{Event, Link as _, Outcome, RequestHandle, RequestOptions, params};
 use sanswire::http::client::Target;
 use sanswire::http::endpoint::{EndpointConfig, ReplyShape, SessionHandle};
 use sanswire::http::pool::{Action, ConnectionHandle};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sanswire::client::{
-    Config, Event, LineConnection, Outcome, RequestHandle, RequestOptions, Start, Verdict,
+    Config, Event, LineConnection, Link as _, Outcome, RequestHandle, RequestOptions, Start, Verdict,
 };
 use sanswire::jsonrpc::{JsonRef, Kind, MAX_DEPTH, ObjectWriter, RawJson};
 use sanswire::mcp::Method;

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::client::config::{Config, RequestOptions, Start};
-use crate::client::{LineConnection, Session};
+use crate::client::{LineConnection, Link as _, Session};
 use crate::error::ApiError;
 use crate::machine::Machine;
 use crate::mcp::{Method, Revision};

@@ -1,7 +1,7 @@
 //! What the application asks: of the host, and of a connection in its servers' name.
 
 use super::{ClientHandle, Fleet};
-use crate::client::{InputAnswers, PeerRequestHandle};
+use crate::client::{InputAnswers, Link as _, PeerRequestHandle};
 use crate::error::ApiError;
 use crate::host::calls::{CallRefused, CallRequest};
 use crate::host::event::CallHandle;

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::client::{LineConnection, RequestHandle};
+use crate::client::{LineConnection, Link as _, RequestHandle};
 use crate::error::ApiError;
 use crate::host::event::{CallHandle, RequestKey};
 use crate::time::Instant;

@@ -25,7 +25,7 @@ use self::connection::Connection;
 use super::config::HostConfig;
 use super::event::{CallHandle, ClientHandle, Effect, Event, RequestKey};
 use super::machine::Host;
-use crate::client::{self, Config, LineConnection, RequestHandle, Start};
+use crate::client::{self, Config, LineConnection, Link as _, RequestHandle, Start};
 use crate::error::{ApiError, ConfigError};
 use crate::jsonrpc::RawJson;
 use crate::machine::Machine as _;

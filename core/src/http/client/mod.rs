@@ -24,15 +24,11 @@ mod wire;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::fmt;
 
-use crate::client::{
-    Config, InputAnswers, InputRequired, PeerRequestHandle, RequestHandle, RequestOptions, Session, Start,
-    Verdict,
-};
+use crate::client::{Carry, Config, Link, Linked, RequestOptions, Session, Start, Verdict};
 use crate::error::{ApiError, ConfigError};
 use crate::exchange::ExchangeHandle;
 use crate::http::head::HttpHandle;
 use crate::jsonrpc::{JsonRef, RawJson};
-use crate::mcp::types::input::InputAnswer;
 use crate::mcp::{Era, Method};
 use crate::time::{Instant, Monotonic};
 
@@ -48,8 +44,8 @@ use wire::Wire;
 
 /// A client's conversation with one server over HTTP.
 ///
-/// Takes what the application asks as a [`LineConnection`](crate::client::LineConnection) does and tells the same
-/// events. A runtime carries out its [`Effect`]s, and tells of each exchange: [`handle_sent`](Self::handle_sent), one
+/// Takes what the application asks as every [`Link`] does, and tells the same events as a
+/// [`LineConnection`](crate::client::LineConnection). A runtime carries out its [`Effect`]s, and tells of each exchange: [`handle_sent`](Self::handle_sent), one
 /// [`handle_head`](Self::handle_head), bodies, and one [`handle_end`](Self::handle_end), at any point. What comes in
 /// another order, twice or for an unknown exchange is harmless.
 ///
@@ -149,42 +145,40 @@ impl Client {
         }
         self.session.revision().map(|_| Kind::Streamable)
     }
+}
 
-    /// Makes a request; see [`Session::request`].
-    ///
-    /// # Errors
-    /// As there; [`ApiError::OutboundFull`] when too much waits to be sent; [`ApiError::BadParams`] when an argument of
-    /// a tool that the head has to repeat is not of the type that the tool's schema says (2026-07-28).
-    pub fn request(
-        &mut self,
-        method: Method,
-        params: Option<RawJson>,
+impl Link for Client {
+    fn linked(&mut self) -> Linked<'_> {
+        Linked::new(self)
+    }
+}
+
+impl Carry for Client {
+    fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    fn check_room(&self) -> Result<(), ApiError> {
+        if self.calls.kept_bytes() >= self.session.config().limits.max_queued_out_bytes {
+            return Err(ApiError::OutboundFull);
+        }
+        Ok(())
+    }
+
+    fn check_request(
+        &self,
+        method: &Method,
+        params: Option<&RawJson>,
         options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        if method == Method::ToolsCall
-            && let Some(params) = &params
+    ) -> Result<(), ApiError> {
+        if *method == Method::ToolsCall
+            && let Some(params) = params
         {
             let name = params.view().get("name").and_then(JsonRef::str).map(|name| name.decode());
             let arguments = params.view().get("arguments").and_then(|arguments| params.slice_of(arguments));
             self.check_arguments(&name.unwrap_or_default(), arguments.as_ref(), options)?;
         }
-        self.ask(|session| session.request(method, params, options, now), now)
-    }
-
-    /// `tools/call`; see [`Session::call_tool`].
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn call_tool(
-        &mut self,
-        name: &str,
-        arguments: Option<&RawJson>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.check_arguments(name, arguments, options)?;
-        self.ask(|session| session.call_tool(name, arguments, options, now), now)
+        Ok(())
     }
 
     fn check_arguments(
@@ -200,92 +194,7 @@ impl Client {
         Ok(())
     }
 
-    /// `tools/list`: one page; see [`Session::list_tools`].
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn list_tools(
-        &mut self,
-        cursor: Option<&str>,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.list_tools(cursor, options, now), now)
-    }
-
-    /// Goes on with a call that asked for input; see [`Session::resume`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn resume(
-        &mut self,
-        from: &InputRequired,
-        answers: &InputAnswers,
-        options: &RequestOptions,
-        now: Instant,
-    ) -> Result<RequestHandle, ApiError> {
-        self.ask(|session| session.resume(from, answers, options, now), now)
-    }
-
-    /// Sends a notification; see [`Session::notify`].
-    ///
-    /// # Errors
-    /// As there; [`ApiError::OutboundFull`] when too much waits to be sent.
-    pub fn notify(&mut self, method: Method, params: Option<RawJson>, now: Instant) -> Result<(), ApiError> {
-        self.ask(|session| session.notify(method, params, now), now)
-    }
-
-    /// Gives a request up; see [`Session::cancel`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn cancel(
-        &mut self,
-        request: RequestHandle,
-        reason: Option<&str>,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        self.session.cancel(request, reason, now)?;
-        self.carry_out(now);
-        Ok(())
-    }
-
-    /// Answers a request of the server's; see [`Session::answer`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn answer(
-        &mut self,
-        peer: PeerRequestHandle,
-        answer: &InputAnswer,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        self.ask(|session| session.answer(peer, answer, now), now)
-    }
-
-    /// What the application asks of the session, where there is room for it, and what follows of that.
-    fn ask<R>(
-        &mut self,
-        ask: impl FnOnce(&mut Session) -> Result<R, ApiError>,
-        now: Instant,
-    ) -> Result<R, ApiError> {
-        self.check_room()?;
-        let asked = ask(&mut self.session)?;
-        self.carry_out(now);
-        Ok(asked)
-    }
-
-    fn check_room(&self) -> Result<(), ApiError> {
-        if self.calls.kept_bytes() >= self.session.config().limits.max_queued_out_bytes {
-            return Err(ApiError::OutboundFull);
-        }
-        Ok(())
-    }
-
-    /// Ends the conversation; a session that the server keeps is ended by DELETE, for which
-    /// [`Limits::close_flush`](crate::limits::Limits::close_flush) is waited before `Closed`.
-    pub fn close(&mut self, now: Instant) {
-        self.session.close(now);
-        self.carry_out(now);
+    fn carry_out(&mut self, now: Instant) {
+        Self::carry_out(self, now);
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::assign::{RESERVE, SPARE};
 use super::*;
-use crate::client::{Config, Event, Outcome, RequestHandle, RequestOptions, Start};
+use crate::client::{Config, Event, Link as _, Outcome, RequestHandle, RequestOptions, Start};
 use crate::http::Url;
 use crate::http::client::Target;
 use crate::jsonrpc::RawJson;
