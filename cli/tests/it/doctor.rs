@@ -5,7 +5,7 @@ fn doctor(words: &[&str]) -> Ran {
 }
 
 #[test]
-fn b_24_a_server_that_does_not_work_gives_a_typed_sentence() {
+fn a_server_that_does_not_work_gives_a_typed_sentence() {
     let home = Home::new();
     let plain = home.write("plain.txt", "not a program");
     for (words, code, says) in [

@@ -80,7 +80,7 @@ pub const CLIENT_MENU: &[ClientEntry] = &[
         let id = client.some_id(n);
         call(client, &id, n);
         if n % 2 == 0 {
-            call(client, &id, n + 1);
+            call(client, &id, n.wrapping_add(1));
         }
     }),
     entry("pings", &["B-25"], |client, _| client.request("ping", "")),

@@ -271,7 +271,7 @@ pub const OPENINGS: &[Entry] = &[
     }),
     entry("answers-twice", &[], |peer, asked, n| {
         dual(peer, asked, n);
-        dual(peer, asked, n + 1);
+        dual(peer, asked, n.wrapping_add(1));
     }),
     entry("malformed", &[], |peer, asked, n| {
         let id = asked.id;
