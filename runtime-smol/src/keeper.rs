@@ -22,12 +22,8 @@ impl Keeper {
     }
 
     /// A host takes what it needs at once, so that nothing else piles up.
-    pub(crate) const fn wants(&self, subscription: Option<RequestHandle>, method: &Method) -> bool {
-        subscription.is_some()
-            || matches!(
-                method,
-                Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged
-            )
+    pub(crate) fn wants(&self, subscription: Option<RequestHandle>, method: &Method) -> bool {
+        subscription.is_some() || method.is_list_changed()
     }
 }
 

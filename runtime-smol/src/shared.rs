@@ -14,7 +14,6 @@ use sanswire::client::{
     Calls, Event, Notices, Notification, Peer, PeerRequestHandle, RequestHandle, Verdict,
 };
 use sanswire::error::{CloseReason, Violation};
-use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputRequest;
 use sanswire_system::clock::Clock;
 use sanswire_system::os::Child;
@@ -419,12 +418,7 @@ impl Shared {
                 Event::Renewed(peer) if state.keeper.is_some() => state.renew(peer),
                 Event::Renewed(peer) => {
                     state.peer = Some(peer);
-                    // What was listed in the session that the server forgot may be stale: as if it had said so.
-                    for method in
-                        [Method::ToolsListChanged, Method::PromptsListChanged, Method::ResourcesListChanged]
-                    {
-                        state.notices.push(Notification::new(None, method, None));
-                    }
+                    state.notices.renewed();
                     state.wake_guests(self);
                 }
                 Event::PeerRequest { handle, request, .. } => self.asked(state, handle, request, now),

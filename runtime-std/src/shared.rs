@@ -9,7 +9,6 @@ use sanswire::client::{
     Calls, Event, Notices, Notification, Outcome, Peer, PeerRequestHandle, RequestHandle, Verdict,
 };
 use sanswire::error::{CloseReason, Violation};
-use sanswire::mcp::Method;
 use sanswire::mcp::types::input::{InputAnswer, InputRequest};
 use sanswire::{Instant, Machine};
 use sanswire_system::clock::Clock;
@@ -364,7 +363,7 @@ impl Shared {
                 }
                 // A host takes what it needs at once, so that nothing else piles up here.
                 Event::Notification { subscription: None, method, .. }
-                    if state.keeper.is_some() && !is_list_changed(&method) => {}
+                    if state.keeper.is_some() && !method.is_list_changed() => {}
                 Event::Notification { subscription, method, params } => {
                     wake_keeper(state);
                     state.notices.push(Notification::new(subscription, method, params));
@@ -378,12 +377,7 @@ impl Shared {
                 }
                 Event::Renewed(peer) => {
                     state.peer = Some(peer);
-                    // What was listed in the session that the server forgot may be stale: as if it had said so.
-                    for method in
-                        [Method::ToolsListChanged, Method::PromptsListChanged, Method::ResourcesListChanged]
-                    {
-                        state.notices.push(Notification::new(None, method, None));
-                    }
+                    state.notices.renewed();
                     if state.notice_readers > 0 {
                         self.changed.notify_all();
                     }
@@ -459,8 +453,4 @@ fn wake_keeper(state: &mut State) {
     if let Some(keeper) = &state.keeper {
         state.wakes.push(keeper.thread.clone());
     }
-}
-
-const fn is_list_changed(method: &Method) -> bool {
-    matches!(method, Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged)
 }

@@ -50,6 +50,14 @@ impl Notices {
         }
     }
 
+    /// A session took the place of one that the server had forgotten ([`Event::Renewed`](super::Event::Renewed)): what was
+    /// listed in that may be stale, as if the server had said so of each list.
+    pub fn renewed(&mut self) {
+        for method in Method::LISTS_CHANGED {
+            self.push(Notification::new(None, method, None));
+        }
+    }
+
     /// The oldest.
     pub fn pop(&mut self) -> Option<Notification> {
         let notice = self.queue.pop_front()?;

@@ -119,6 +119,16 @@ methods! {
 }
 
 impl Method {
+    /// What a server says when one of its lists is another: of tools, of prompts, of resources.
+    pub const LISTS_CHANGED: [Self; 3] =
+        [Self::ToolsListChanged, Self::PromptsListChanged, Self::ResourcesListChanged];
+
+    /// Whether it is one of [`LISTS_CHANGED`](Self::LISTS_CHANGED).
+    #[must_use]
+    pub fn is_list_changed(&self) -> bool {
+        Self::LISTS_CHANGED.contains(self)
+    }
+
     /// Whether the name is that of a notification.
     #[must_use]
     pub fn is_notification(&self) -> bool {
