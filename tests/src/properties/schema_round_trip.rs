@@ -167,6 +167,11 @@ fn capabilities(revision: Revision, value: &RawJson) -> Option<()> {
 
 fn implementation(revision: Revision, value: &RawJson) -> Option<()> {
     let read = Implementation::read(value.view());
+    // What a client calls itself is cut to a bound.
+    let title = read.title.as_ref().map_or(0, |title| title.len());
+    if read.name.len().max(read.version.len()).max(title) > 128 {
+        return None;
+    }
     let (_, once) = seen(revision, None, Some(&read));
     assert_eq!((&once.name, &once.version), (&read.name, &read.version), "{revision}");
     assert_eq!(seen(revision, None, Some(&once)).1, once, "{revision}");
