@@ -18,14 +18,40 @@ pub struct Check {
     pub strength: Strength,
     /// In which revisions it holds.
     pub speaks: Speaks,
-    /// The capabilities that a server has to declare for it: `tools`.
+    /// The capabilities that the other side has to declare for it: `tools`.
     pub needs: &'static [&'static str],
     /// Whether its process serves other checks as well.
     pub company: Company,
     /// What a correct server does, and why it matters: for whoever has to mend one.
     pub explain: &'static str,
     /// What it does.
-    pub run: fn(&mut Talk) -> Result<(), Finding>,
+    pub script: Script,
+}
+
+/// What a check does, and of which side of a connection it is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Script {
+    /// It plays a client, and checks a server.
+    Server(fn(&mut Talk) -> Result<(), Finding>),
+}
+
+/// What a program is in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// It is asked.
+    Server,
+}
+
+impl Script {
+    /// Of whom it is.
+    #[must_use]
+    pub const fn role(self) -> Role {
+        match self {
+            Self::Server(_) => Role::Server,
+        }
+    }
 }
 
 /// Where a rule stands.

@@ -25,7 +25,7 @@ mod server;
 mod talk;
 mod transcript;
 
-pub use check::{Check, Company, Source, Speaks, Strength};
+pub use check::{Check, Company, Role, Script, Source, Speaks, Strength};
 pub use finding::Finding;
 pub use plan::Plan;
 pub use report::{Found, Report, Result, Verdict};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sanswire::mcp::{Era, Revision};
 
-use crate::check::{Check, Company, Speaks};
+use crate::check::{Check, Company, Role, Script, Speaks};
 use crate::facts::{Facts, survey};
 use crate::finding::Finding;
 use crate::plan::Plan;
@@ -22,7 +22,8 @@ use crate::transcript::Transcript;
 pub fn run(plan: &Plan) -> Report {
     let survey = survey(plan);
     let mut report = Report {
-        server: survey.speaks.last().and_then(|(_, facts)| facts.name()),
+        role: Role::Server,
+        peer: survey.speaks.last().and_then(|(_, facts)| facts.name()),
         revisions: survey.speaks.iter().map(|(revision, _)| *revision).collect(),
         unreached: None,
         results: Vec::new(),
@@ -104,7 +105,8 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
                 continue;
             }
         };
-        let mut outcome = (check.run)(&mut present);
+        let Script::Server(script) = check.script;
+        let mut outcome = script(&mut present);
         if check.company == Company::Shared {
             let alive = present.is_alive();
             if outcome.is_ok() && !alive {

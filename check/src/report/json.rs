@@ -3,7 +3,7 @@
 use sanswire::jsonrpc::{ObjectWriter, RawJson};
 
 use super::{Found, Report, Result, Verdict};
-use crate::check::{Check, Source, Strength};
+use crate::check::{Check, Role, Source, Strength};
 use crate::finding::shown;
 use crate::transcript::From;
 
@@ -18,7 +18,7 @@ impl Check {
 impl Report {
     /// The whole report as JSON.
     ///
-    /// `server` (a string, or absent), `revisions`, `status` (0, 4 or 6), `counts` (`passed`, `failed`, `should`, `advice`,
+    /// `role` (`server`), `peer` (what it calls itself, or absent), `revisions`, `status` (0, 4 or 6), `counts` (`passed`, `failed`, `should`, `advice`,
     /// `skipped`), `unreached` (as a finding, or absent) and `results`: for each check and revision `check`, `title`,
     /// `strength`, `revision`, `verdict` (`passed`, `found` or `skipped`), `source` (an address, or absent), and either
     /// `why` it was skipped or `expected`, `got`, `explain` and `transcript`: an array of `ms`, `from` (`check`, `server`,
@@ -26,8 +26,9 @@ impl Report {
     #[must_use]
     pub fn to_json(&self) -> RawJson {
         RawJson::object(|w| {
-            if let Some(server) = &self.server {
-                w.string("server", server);
+            w.string("role", self.role.as_str());
+            if let Some(peer) = &self.peer {
+                w.string("peer", peer);
             }
             w.array_of_strings("revisions", self.revisions.iter().map(|it| it.as_str()));
             w.u64("status", self.status().into());
@@ -46,6 +47,16 @@ impl Report {
                 }
             });
         })
+    }
+}
+
+impl Role {
+    /// `server`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+        }
     }
 }
 

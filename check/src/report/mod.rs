@@ -5,7 +5,7 @@ mod text;
 
 use sanswire::mcp::Revision;
 
-use crate::check::{Check, Strength};
+use crate::check::{Check, Role, Strength};
 use crate::finding::Finding;
 use crate::transcript::Transcript;
 
@@ -44,8 +44,10 @@ pub struct Found {
 /// What came of all of them.
 #[derive(Debug)]
 pub struct Report {
-    /// What the server calls itself.
-    pub server: Option<String>,
+    /// What was checked.
+    pub role: Role,
+    /// What it calls itself: a name, and a version behind a space.
+    pub peer: Option<String>,
     /// The revisions that it speaks, of those that were tried.
     pub revisions: Vec<Revision>,
     /// Why it could not be spoken to at all.

@@ -14,7 +14,7 @@ impl fmt::Display for Report {
             return lines(f, &found.transcript);
         }
         let revisions: Vec<_> = self.revisions.iter().map(|revision| revision.as_str()).collect();
-        let server = self.server.as_deref().unwrap_or("a server without a name");
+        let server = self.peer.as_deref().unwrap_or("a server without a name");
         writeln!(f, "{}, {}", shown(server.as_bytes()), revisions.join(", "))?;
         for (strength, word) in
             [(Strength::Must, "fails"), (Strength::Should, "should be mended"), (Strength::Advice, "advice")]

@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::check::{Check, Company, Source, Speaks, Strength};
+use crate::check::{Check, Company, Script, Source, Speaks, Strength};
 use crate::finding::{Finding, shown};
 use crate::talk::Talk;
 
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Alone,
         explain: "Every line of standard output is one JSON-RPC message. Write logs, banners and progress bars to standard error.",
-        run: stdout_pure,
+        script: Script::Server(stdout_pure),
     },
     Check {
         id: "framing-split-line",
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Shared,
         explain: "A pipe may hand over any part of a line at a time. Collect bytes until a line feed, then decode.",
-        run: split_line,
+        script: Script::Server(split_line),
     },
     Check {
         id: "framing-joined-lines",
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Shared,
         explain: "One read may bring several lines. Answer each of them.",
-        run: joined_lines,
+        script: Script::Server(joined_lines),
     },
     Check {
         id: "framing-no-newline-inside",
@@ -52,7 +52,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &["tools"],
         company: Company::Shared,
         explain: "Messages are delimited by line feeds, so one is written on one line: no indented JSON.",
-        run: no_newline_inside,
+        script: Script::Server(no_newline_inside),
     },
     Check {
         id: "framing-unicode-line-separators",
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Shared,
         explain: "JSON strings may hold U+2028, U+2029 and U+0085 as they are. Split at the byte 0x0A alone, not with a function that knows other line ends.",
-        run: unicode_line_separators,
+        script: Script::Server(unicode_line_separators),
     },
     Check {
         id: "framing-carriage-return",
@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Shared,
         explain: "Clients on Windows write CR LF. A carriage return is white space to JSON, so a decoder takes it.",
-        run: carriage_return,
+        script: Script::Server(carriage_return),
     },
 ];
 

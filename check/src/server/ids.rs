@@ -1,6 +1,6 @@
 //! Ids: an answer has that of its request, to the last digit.
 
-use crate::check::{Check, Company, Source, Speaks, Strength};
+use crate::check::{Check, Company, Script, Source, Speaks, Strength};
 use crate::finding::{Finding, shown};
 use crate::talk::Talk;
 
@@ -15,7 +15,7 @@ macro_rules! echoed {
             needs: &[],
             company: Company::Shared,
             explain: $explain,
-            run: |talk| echoed(talk, $wire),
+            script: Script::Server(|talk| echoed(talk, $wire)),
         }
     };
 }

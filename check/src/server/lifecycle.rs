@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sanswire::mcp::Revision;
 
-use crate::check::{Check, Company, Source, Speaks, Strength};
+use crate::check::{Check, Company, Script, Source, Speaks, Strength};
 use crate::finding::Finding;
 use crate::talk::Talk;
 
@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Alone,
         explain: "Answer initialize with the newest version that you speak: the client decides whether it goes on. An error, or an echo of what you do not speak, leaves it with nothing to decide on.",
-        run: unknown_version,
+        script: Script::Server(unknown_version),
     },
     Check {
         id: "lifecycle-exit-on-eof",
@@ -29,7 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Alone,
         explain: "A client closes standard input to say that it is done. A server that stays is killed, and one that is not killed is left behind for ever.",
-        run: exit_on_eof,
+        script: Script::Server(exit_on_eof),
     },
     Check {
         id: "lifecycle-unknown-method",
@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Shared,
         explain: "A client tries what it knows and falls back when it is told that there is no such method. Silence makes it wait.",
-        run: unknown_method,
+        script: Script::Server(unknown_method),
     },
 ];
 
