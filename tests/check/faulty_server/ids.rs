@@ -16,6 +16,8 @@ pub(crate) fn as_it_goes_back(server: &Server, id: &Value) -> Option<String> {
         Value::String(text) if server.fault("short-ids") => {
             Value::from(text.chars().take(32).collect::<String>()).to_string()
         }
-        _ => id.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            id.to_string()
+        }
     })
 }

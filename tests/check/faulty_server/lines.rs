@@ -6,7 +6,6 @@ use std::io::{self, Read as _, Write as _};
 use crate::Server;
 
 /// Standard output, a line at a time.
-#[derive(Default)]
 pub(crate) struct Out;
 
 impl Out {

@@ -89,7 +89,7 @@ impl Answer {
 
 fn main() {
     let fault = std::env::args().nth(1).unwrap_or_default();
-    let server = Server { fault, out: Out::default() };
+    let server = Server { fault, out: Out };
     if lines::says_nothing_that_is_meant(&server) {
         return;
     }
