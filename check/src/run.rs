@@ -107,6 +107,7 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
         };
         let Script::Server(script) = check.script;
         let mut outcome = script(&mut present);
+        let not_tried = present.take_not_tried();
         if check.company == Company::Shared {
             let alive = present.is_alive();
             if outcome.is_ok() && !alive {
@@ -117,9 +118,10 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
             if alive {
                 talk = Some(present);
             }
-            results.push(Result { check, revision, verdict: verdict(outcome, transcript) });
+            results.push(Result { check, revision, verdict: verdict(outcome, not_tried, transcript) });
         } else {
-            results.push(Result { check, revision, verdict: verdict(outcome, present.into_transcript()) });
+            let verdict = verdict(outcome, not_tried, present.into_transcript());
+            results.push(Result { check, revision, verdict });
         }
     }
     if let Some(mut talk) = talk {
@@ -128,10 +130,15 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
     results
 }
 
-fn verdict(outcome: std::result::Result<(), Finding>, transcript: Transcript) -> Verdict {
-    match outcome {
-        Ok(()) => Verdict::Passed,
-        Err(finding) => Verdict::Found(Box::new(Found { finding, transcript })),
+fn verdict(
+    outcome: std::result::Result<(), Finding>,
+    not_tried: Option<String>,
+    transcript: Transcript,
+) -> Verdict {
+    match (outcome, not_tried) {
+        (Ok(()), None) => Verdict::Passed,
+        (Ok(()), Some(why)) => Verdict::Skipped(why),
+        (Err(finding), _) => Verdict::Found(Box::new(Found { finding, transcript })),
     }
 }
 

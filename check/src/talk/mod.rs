@@ -36,6 +36,8 @@ pub struct Talk {
     /// Whether anything was answered.
     answered: bool,
     over: bool,
+    /// Why the check had nothing to try.
+    not_tried: Option<String>,
 }
 
 /// The answer to a request.
@@ -77,6 +79,7 @@ impl Talk {
             start: plan.start,
             answered: false,
             over: false,
+            not_tried: None,
         })
     }
 
@@ -87,6 +90,19 @@ impl Talk {
     /// What is known of the server.
     pub(crate) const fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// There is nothing here that the check could try, and why: it is told as not tried, unless it finds something. The last
+    /// word of a check: `return talk.not_tried("no prompt is listed")`.
+    #[allow(clippy::unnecessary_wraps, dead_code, reason = "what a check ends with")]
+    pub(crate) fn not_tried(&mut self, why: impl Into<String>) -> Result<(), Finding> {
+        self.not_tried = Some(why.into());
+        Ok(())
+    }
+
+    /// Why the check that ran last had nothing to try.
+    pub(crate) const fn take_not_tried(&mut self) -> Option<String> {
+        self.not_tried.take()
     }
 
     pub(crate) fn into_transcript(mut self) -> Transcript {
