@@ -320,7 +320,6 @@ impl SseDecoder {
     /// A line of data is over. A view that is a small part of its piece must not keep the piece.
     fn settle_line(&mut self) {
         if let Data::View(line, of) = &mut self.data
-            && *of > 0
             && (line.len() <= SMALL_BYTES || line.len() < *of / 2)
         {
             *line = Bytes::copy_from_slice(line);

@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -146,6 +147,22 @@ fn a_line_is_copied_where_it_is_small_or_less_than_half_of_its_piece() {
 }
 
 #[test]
+fn joined_lines_keep_no_room_that_is_more_than_their_length() {
+    // The second line begins in room for 2,064 bytes.
+    let room = |second: usize| {
+        let stream = alloc::format!("data: {}\ndata: {}\n\n", "x".repeat(1000), "y".repeat(second));
+        let [SseItem::Event { data: Frame::Message(data), .. }] =
+            &mut decode(stream.as_bytes(), &[], 1 << 20)[..]
+        else {
+            panic!()
+        };
+        mem::take(data).try_into_mut().unwrap().capacity()
+    };
+    assert_eq!(room(30), 1031, "the rest is let go");
+    assert_eq!([room(31), room(50)], [2064; 2], "a copy would cost more");
+}
+
+#[test]
 fn a_part_of_a_mark_is_a_name_that_nobody_knows() {
     for part in [&b"\xef"[..], b"\xef\xbb"] {
         let stream = [part, b"data: a\ndata: b\n\n"].concat();
@@ -180,6 +197,12 @@ fn what_waits_is_counted_and_what_was_taken_is_not() {
     // What is not whole yet: a kind, and the beginning of an id.
     decoder.feed(&Bytes::from_static(b"event: 0123456789012345\nid: 0123456789012345"));
     assert!((32..=64).contains(&decoder.retained_bytes()), "{}", decoder.retained_bytes());
+    let mut begun = SseDecoder::new(100);
+    begun.feed(&Bytes::from_static(b"retr"));
+    assert!((4..=64).contains(&begun.retained_bytes()), "{}", begun.retained_bytes());
+    begun.feed(&Bytes::from(alloc::format!("y: 1\n{}", "retry: 1\n".repeat(63))));
+    while begun.poll().is_some() {}
+    assert!(begun.retained_bytes() >= 64 * size_of::<SseItem>(), "the room of a few stays");
 }
 
 #[test]
@@ -198,6 +221,10 @@ fn what_is_written_is_read_back() {
     write_event(&mut out, Some("message"), Some("7\n8"), b"{\"a\":1}\n");
     assert_eq!(String::from_utf8_lossy(&out), "id: 78\ndata: {\"a\":1}\n\n");
     write_event(&mut out, Some("end\r\npoint"), None, b"a\r\nb\rc\nd");
+    let end = alloc::vec![b'x'; 10_000];
+    let mut long = Vec::new();
+    write_event(&mut long, None, None, &end);
+    assert!(long.capacity() < 2 * end.len(), "{} bytes", long.capacity());
     each_cut("written", &out, &[id("78"), event(None, "{\"a\":1}"), event(Some("endpoint"), "a\nb\nc\nd")]);
 }
 
