@@ -56,15 +56,10 @@ impl RequestId {
     pub fn parse(raw: JsonRef<'_>) -> Result<Self, IdFault> {
         let bytes = raw.as_bytes();
         match raw.kind() {
-            Kind::Number => {
-                if bytes.len() < 19
-                    && let Some(value) = raw.as_i64()
-                    && bytes != b"-0"
-                {
-                    return Ok(Self(Repr::Integer(value)));
-                }
-                Self::parse_rare_number(raw)
-            }
+            Kind::Number => match raw.as_i64() {
+                Some(value) if bytes != b"-0" => Ok(Self(Repr::Integer(value))),
+                _ => Self::parse_rare_number(bytes),
+            },
             Kind::String if bytes.len() > MAX_ID_BYTES => Err(IdFault::TooLong),
             Kind::String => {
                 let text = raw.str().and_then(|text| text.decode_exact()).ok_or(IdFault::LoneSurrogate)?;
@@ -76,18 +71,12 @@ impl RequestId {
     }
 
     #[inline(never)]
-    fn parse_rare_number(raw: JsonRef<'_>) -> Result<Self, IdFault> {
-        let bytes = raw.as_bytes();
+    fn parse_rare_number(bytes: &[u8]) -> Result<Self, IdFault> {
         if bytes.iter().any(|b| matches!(b, b'.' | b'e' | b'E')) {
             return Err(IdFault::Fractional);
         }
         if bytes.len() > MAX_ID_BYTES {
             return Err(IdFault::TooLong);
-        }
-        if bytes != b"-0"
-            && let Some(value) = raw.as_i64()
-        {
-            return Ok(Self(Repr::Integer(value)));
         }
         Ok(Self(Repr::Digits(String::from_utf8_lossy(bytes).into())))
     }

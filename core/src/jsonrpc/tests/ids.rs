@@ -69,3 +69,14 @@ fn getters_tell_integers_from_strings() {
     assert_eq!(RequestId::from(7u64), RequestId::from(7i64));
     assert_eq!(RequestId::from("a\nb").to_string(), "\"a\\nb\"");
 }
+
+#[test]
+fn an_id_says_what_it_holds_and_only_what_is_long_is_on_the_heap() {
+    let heap = |text: &str| id(text).unwrap().heap_bytes();
+    assert_eq!([heap("7"), heap("-9223372036854775808"), heap("\"\"")], [0; 3]);
+    assert_eq!([heap("\"\\u0061bc\""), heap("-0"), heap("9223372036854775808")], [3, 2, 19]);
+    assert_eq!(
+        format!("{:?} {:?} {:?}", id("7").unwrap(), id("\"7\"").unwrap(), id("-0").unwrap()),
+        "RequestId(7) RequestId(\"7\") RequestId(-0)"
+    );
+}

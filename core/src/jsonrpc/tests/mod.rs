@@ -2,8 +2,12 @@
 
 mod encode;
 mod envelope;
+mod faults;
 mod ids;
+mod names;
+mod notes;
 mod values;
+mod walking;
 
 use super::*;
 use alloc::vec::Vec;

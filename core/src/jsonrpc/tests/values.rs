@@ -151,3 +151,24 @@ fn serde_values_go_in_and_out() {
     assert_eq!((RawJson::null().as_str(), RawJson::empty_object().as_str()), ("null", "{}"));
     assert_eq!(RawJson::from_static(" [1] ").unwrap(), json("[1]"));
 }
+
+#[test]
+fn a_part_is_one_only_if_it_lies_inside() {
+    let frame = json("[[1,2,3],[4],[5]]");
+    let all: Vec<_> = frame.view().elements().map(|part| frame.slice_of(part).unwrap()).collect();
+    let [first, second, third] = &all[..] else { panic!("three") };
+    for (part, other) in [(second, first), (second, third), (first, second), (third, second), (first, &frame)]
+    {
+        assert_eq!(part.slice_of(other.view()), None, "{} in {}", other.as_str(), part.as_str());
+    }
+    assert_eq!(second.slice_of(second.view()).as_ref(), Some(second));
+    assert_eq!((second.bytes(), second.bytes().as_ptr()), ("[4]".into(), second.as_bytes().as_ptr()));
+    assert_eq!((second.len(), second.clone().into_frame()), (3, "[[1,2,3],[4],[5]]".into()));
+}
+
+#[test]
+fn values_are_equal_by_their_bytes() {
+    assert_eq!(json(" 1 "), json("1"));
+    assert_ne!(json("1.0"), json("1"));
+    assert_ne!(json("{ }"), json("{}"));
+}
