@@ -1,6 +1,6 @@
 //! A check, as data.
 
-use sanswire::mcp::Revision;
+use sanswire::mcp::{Era, Revision};
 
 use crate::finding::Finding;
 use crate::talk::Talk;
@@ -60,6 +60,8 @@ impl Script {
 pub enum Source {
     /// A page of the specification and a heading on it: `basic/transports#stdio`.
     Spec(&'static str),
+    /// The same where the eras have pages of their own: with a handshake, and without.
+    Eras(&'static str, &'static str),
     /// A section of the JSON-RPC 2.0 specification.
     JsonRpc(&'static str),
     /// An RFC and its section.
@@ -75,6 +77,10 @@ impl Source {
         match self {
             Self::Spec(page) => {
                 Some(format!("https://modelcontextprotocol.io/specification/{revision}/{page}"))
+            }
+            Self::Eras(legacy, modern) => {
+                let page = if revision.era() == Era::Modern { modern } else { legacy };
+                Self::Spec(page).url(revision)
             }
             Self::JsonRpc(section) => Some(format!("https://www.jsonrpc.org/specification#{section}")),
             Self::Rfc(number, section) => {

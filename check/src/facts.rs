@@ -22,8 +22,18 @@ impl Facts {
 
     /// Whether it declares this capability.
     pub(crate) fn declares(&self, capability: &str) -> bool {
-        let declared = self.opened.as_ref().and_then(|opened| opened.view().get("capabilities"));
-        declared.and_then(|all| all.get(capability)).is_some()
+        self.capabilities().and_then(|all| all.get(capability)).is_some()
+    }
+
+    /// The capabilities that it declares, if it says any.
+    pub(crate) fn capabilities(&self) -> Option<JsonRef<'_>> {
+        self.opened.as_ref()?.view().get("capabilities")
+    }
+
+    /// Whether it declares this of a capability: `subscribe` of `resources`.
+    pub(crate) fn declares_part(&self, capability: &str, part: &str) -> bool {
+        let declared = self.capabilities().and_then(|all| all.get(capability)?.get(part)?.as_bool());
+        declared == Some(true)
     }
 
     /// Its name and version, as it says them.

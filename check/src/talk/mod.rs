@@ -1,5 +1,9 @@
 //! A conversation with the server: what a check is written in.
 
+mod meta;
+mod opening;
+mod others;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -11,6 +15,9 @@ use crate::finding::{Finding, shown};
 use crate::plan::Plan;
 use crate::process::{Heard, Process};
 use crate::transcript::{From, Transcript};
+
+pub(crate) use self::meta::Meta;
+pub(crate) use self::others::Manner;
 
 /// How long what is owed may come behind an answer to something later: servers may answer in any order.
 const GRACE: Duration = Duration::from_millis(150);
@@ -28,7 +35,11 @@ pub struct Talk {
     /// Answers that came and that nobody has asked for yet.
     answers: VecDeque<RawJson>,
     /// What came and is neither an answer nor a request.
-    notices: Vec<RawJson>,
+    notices: VecDeque<RawJson>,
+    /// What it asked of us.
+    asked: Vec<RawJson>,
+    /// How its requests are answered.
+    manner: Manner,
     /// Lines that are no message at all.
     junk: Vec<Vec<u8>>,
     answer: Duration,
@@ -73,7 +84,9 @@ impl Talk {
             facts,
             ids: 0,
             answers: VecDeque::new(),
-            notices: Vec::new(),
+            notices: VecDeque::new(),
+            asked: Vec::new(),
+            manner: Manner::default(),
             junk: Vec::new(),
             answer: plan.answer,
             start: plan.start,
@@ -115,6 +128,7 @@ impl Talk {
         self.listen_to_stderr();
         self.answers.clear();
         self.notices.clear();
+        self.asked.clear();
         self.junk.clear();
         std::mem::replace(&mut self.transcript, Transcript::new())
     }
@@ -136,15 +150,7 @@ impl Talk {
         if !self.is_modern() {
             return if members.is_empty() { String::new() } else { format!(r#","params":{{{members}}}"#) };
         }
-        let comma = if members.is_empty() { "" } else { "," };
-        format!(
-            concat!(
-                r#","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{}","#,
-                r#""io.modelcontextprotocol/clientInfo":{{"name":"sanswire check","version":"1"}},"#,
-                r#""io.modelcontextprotocol/clientCapabilities":{{}}}}{}{}}}"#
-            ),
-            self.revision, comma, members
-        )
+        format!(r#","params":{}"#, Meta::of(self.revision).params(members))
     }
 
     /// Says bytes, as they are.
@@ -190,13 +196,9 @@ impl Talk {
         if self.is_modern() {
             return self.request("server/discover", "");
         }
-        let members = format!(
-            r#""protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"sanswire check","version":"1"}}"#,
-            self.revision
-        );
-        let answer = self.request("initialize", &members)?;
+        let answer = self.initialize("{}")?;
         if answer.result().is_some() {
-            self.say_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            self.initialized();
         }
         Ok(answer)
     }
@@ -280,26 +282,17 @@ impl Talk {
                 let view = message.view();
                 match (view.get("method"), view.get("id")) {
                     (Some(_), Some(id)) => {
-                        let answer = Self::answer_of_ours(&view, id);
-                        self.say_line(&answer);
+                        if let Some(answer) = self.answer_of_ours(view, id) {
+                            self.say_line(&answer);
+                        }
+                        self.asked.push(message);
                     }
-                    (Some(_), None) => self.notices.push(message),
+                    (Some(_), None) => self.notices.push_back(message),
                     (None, _) => self.answers.push_back(message),
                 }
             }
         }
         true
-    }
-
-    /// What a client without capabilities answers.
-    fn answer_of_ours(request: &JsonRef<'_>, id: JsonRef<'_>) -> String {
-        let id = String::from_utf8_lossy(id.as_bytes());
-        if request.get("method").and_then(JsonRef::str).is_some_and(|method| method.eq_str("ping")) {
-            return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        }
-        format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"this client does not answer that"}}}}"#
-        )
     }
 
     fn listen_to_stderr(&mut self) {

@@ -1,0 +1,58 @@
+//! What a request says of itself where there is no handshake.
+
+use sanswire::mcp::Revision;
+
+/// The metadata of one request, as JSON: what is `None` is left out.
+#[derive(Clone, Debug)]
+pub(crate) struct Meta {
+    pub(crate) version: Option<String>,
+    pub(crate) client: Option<String>,
+    pub(crate) capabilities: Option<String>,
+    /// More members, without braces.
+    pub(crate) more: String,
+}
+
+impl Meta {
+    /// What a client without capabilities says.
+    pub(crate) fn of(revision: Revision) -> Self {
+        Self {
+            version: Some(format!("\"{revision}\"")),
+            client: Some(r#"{"name":"sanswire check","version":"1"}"#.into()),
+            capabilities: Some("{}".into()),
+            more: String::new(),
+        }
+    }
+
+    /// Parameters that hold it, in front of `members`.
+    pub(crate) fn params(&self, members: &str) -> String {
+        let named = [
+            ("protocolVersion", &self.version),
+            ("clientInfo", &self.client),
+            ("clientCapabilities", &self.capabilities),
+        ];
+        let mut meta: Vec<String> = named
+            .into_iter()
+            .filter_map(|(name, value)| {
+                Some(format!(r#""io.modelcontextprotocol/{name}":{}"#, value.as_deref()?))
+            })
+            .collect();
+        meta.extend((!self.more.is_empty()).then(|| self.more.clone()));
+        let comma = if members.is_empty() { "" } else { "," };
+        format!(r#"{{"_meta":{{{}}}{comma}{members}}}"#, meta.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_leaves_no_trace() {
+        let mut meta = Meta { client: None, ..Meta::of(Revision::V2026_07_28) };
+        let start = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#;
+        let rest = r#""io.modelcontextprotocol/clientCapabilities":{}}}"#;
+        assert_eq!(meta.params(""), format!("{start}{rest}"));
+        (meta.version, meta.capabilities, meta.more) = (None, None, r#""a":1"#.into());
+        assert_eq!(meta.params(r#""b":2"#), r#"{"_meta":{"a":1},"b":2}"#);
+    }
+}
