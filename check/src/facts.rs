@@ -3,8 +3,9 @@
 use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::{Era, Revision};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, shown};
 use crate::plan::Plan;
+use crate::report::{Found, Unspoken};
 use crate::talk::{Answer, Talk};
 use crate::transcript::Transcript;
 
@@ -52,34 +53,55 @@ impl Facts {
 pub(crate) struct Survey {
     /// The revisions that it speaks, with what it said in each.
     pub(crate) speaks: Vec<(Revision, Facts)>,
+    /// Those that it does not.
+    pub(crate) unspoken: Vec<Unspoken>,
     /// Why it could not be spoken to at all.
-    pub(crate) silent: Option<(Finding, Transcript)>,
+    pub(crate) silent: Option<Found>,
 }
 
 /// Opens the server in each revision, with a process for each.
 pub(crate) fn survey(plan: &Plan) -> Survey {
-    let mut survey = Survey { speaks: Vec::new(), silent: None };
+    let mut survey = Survey { speaks: Vec::new(), unspoken: Vec::new(), silent: None };
     for revision in plan.revisions.iter().rev().copied() {
         let mut talk = match Talk::start(plan, revision, Facts::default()) {
             Ok(talk) => talk,
             Err(error) => {
                 let finding = Finding::new("a program that can be started", error);
-                survey.silent.get_or_insert((finding, Transcript::new()));
+                survey.silent.get_or_insert(Found { finding, transcript: Transcript::new() });
                 break;
             }
         };
-        match talk.open() {
-            Ok(answer) if speaks(&answer, revision) => survey.speaks.push((revision, Facts::of(&answer))),
-            // It answers, and speaks something else.
-            Ok(_) => {}
-            Err(finding) => {
-                survey.silent.get_or_insert((finding, talk.into_transcript()));
+        let why = match talk.open() {
+            Ok(answer) if speaks(&answer, revision) => {
+                survey.speaks.push((revision, Facts::of(&answer)));
                 continue;
             }
-        }
+            Ok(answer) => answers_with(&answer, revision),
+            Err(finding) => {
+                let why = format!("it answers with {}", finding.got);
+                survey.silent.get_or_insert(Found { finding, transcript: talk.into_transcript() });
+                why
+            }
+        };
+        survey.unspoken.push(Unspoken { revision, why });
     }
     survey.speaks.reverse();
+    survey.unspoken.reverse();
     survey
+}
+
+/// What a server says that speaks something else.
+fn answers_with(answer: &Answer, revision: Revision) -> String {
+    let text = |it: JsonRef<'_>| it.str().map(|text| shown(text.decode().as_bytes()));
+    let said = match (answer.code(), answer.result(), revision.era()) {
+        (Some(code), ..) => Some(format!("the error {code}")),
+        (_, Some(result), Era::Legacy) => result.get("protocolVersion").and_then(text),
+        (_, Some(result), Era::Modern) => result
+            .get("supportedVersions")
+            .map(|all| all.elements().take(10).filter_map(text).collect::<Vec<_>>().join(", ")),
+        (_, None, _) => None,
+    };
+    format!("it answers with {}", said.unwrap_or_else(|| answer.text()))
 }
 
 fn speaks(answer: &Answer, revision: Revision) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanswire::mcp::{Era, Revision};
 
@@ -25,16 +25,16 @@ pub fn run(plan: &Plan) -> Report {
         role: Role::Server,
         peer: survey.speaks.last().and_then(|(_, facts)| facts.name()),
         revisions: survey.speaks.iter().map(|(revision, _)| *revision).collect(),
+        unspoken: survey.unspoken,
         unreached: None,
         results: Vec::new(),
+        stale: Vec::new(),
     };
     if survey.speaks.is_empty() {
-        let silent = survey.silent;
-        let (finding, transcript) = silent.unwrap_or_else(|| {
+        report.unreached = Some(survey.silent.unwrap_or_else(|| {
             let expected = "an answer in one of the revisions that this program speaks";
-            (Finding::new(expected, "only others"), Transcript::new())
-        });
-        report.unreached = Some(Found { finding, transcript });
+            Found { finding: Finding::new(expected, "only others"), transcript: Transcript::new() }
+        }));
         return report;
     }
     let spoken = &report.revisions;
@@ -46,8 +46,8 @@ pub fn run(plan: &Plan) -> Report {
                 continue;
             }
             if let Some(missing) = check.needs.iter().find(|needed| !facts.declares(needed)) {
-                let verdict = Verdict::Skipped(format!("the server does not declare {missing}"));
-                report.results.push(Result { check, revision: *revision, verdict });
+                let why = format!("the server does not declare {missing}");
+                report.results.push(Result::skipped(check, *revision, why));
             } else if check.company == Company::Alone {
                 work.push_back((*revision, facts, vec![check]));
             } else {
@@ -98,17 +98,20 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
     let mut results = Vec::new();
     let mut talk = None;
     for check in checks {
+        let began = Instant::now();
         let mut present = match talk.take().map_or_else(|| opened(plan, revision, facts, check), Ok) {
             Ok(talk) => talk,
             Err(found) => {
-                results.push(Result { check, revision, verdict: Verdict::Found(found) });
+                let Found { finding, transcript } = *found;
+                let verdict = Verdict::Found(finding);
+                results.push(Result::new(check, revision, verdict, transcript, began.elapsed()));
                 continue;
             }
         };
         let Script::Server(script) = check.script;
         let mut outcome = script(&mut present);
         let not_tried = present.take_not_tried();
-        if check.company == Company::Shared {
+        let transcript = if check.company == Company::Shared {
             let alive = present.is_alive();
             if outcome.is_ok() && !alive {
                 let expected = "a server that goes on answering afterwards";
@@ -118,11 +121,12 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
             if alive {
                 talk = Some(present);
             }
-            results.push(Result { check, revision, verdict: verdict(outcome, not_tried, transcript) });
+            transcript
         } else {
-            let verdict = verdict(outcome, not_tried, present.into_transcript());
-            results.push(Result { check, revision, verdict });
-        }
+            present.into_transcript()
+        };
+        let verdict = verdict(outcome, not_tried);
+        results.push(Result::new(check, revision, verdict, transcript, began.elapsed()));
     }
     if let Some(mut talk) = talk {
         talk.leave(Duration::from_secs(2));
@@ -130,15 +134,11 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
     results
 }
 
-fn verdict(
-    outcome: std::result::Result<(), Finding>,
-    not_tried: Option<String>,
-    transcript: Transcript,
-) -> Verdict {
+fn verdict(outcome: std::result::Result<(), Finding>, not_tried: Option<String>) -> Verdict {
     match (outcome, not_tried) {
         (Ok(()), None) => Verdict::Passed,
         (Ok(()), Some(why)) => Verdict::Skipped(why),
-        (Err(finding), _) => Verdict::Found(Box::new(Found { finding, transcript })),
+        (Err(finding), _) => Verdict::Found(finding),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::finding::{CUT, shown};
+
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
@@ -26,6 +28,30 @@ pub struct Entry {
     pub bytes: Vec<u8>,
     /// How long it was.
     pub len: usize,
+}
+
+impl Entry {
+    /// The beginning of it on one line, harmless on a terminal, with how long it was if that is not all.
+    pub(crate) fn shown(&self, most: usize) -> String {
+        let bytes = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        let whole = self.bytes.len() >= self.len;
+        let kept = &bytes[..bytes.len().min(most)];
+        let text = shown(kept);
+        if whole && kept.len() == bytes.len() { text } else { format!("{text}{CUT}{} bytes)", self.len) }
+    }
+}
+
+impl From {
+    /// `check`, `server`, `stderr` or `event`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Server => "server",
+            Self::Stderr => "stderr",
+            Self::Event => "event",
+        }
+    }
 }
 
 /// What was said during a check: bounded, the first and the last of it where it was too much.
@@ -70,9 +96,38 @@ impl Transcript {
         self.last.push_back(entry);
     }
 
+    /// Of what nobody will look into for a fault, the beginning and the end is enough.
+    pub(crate) fn shorten(&mut self) {
+        const LINES: usize = 12;
+        const BYTES: usize = 512;
+        if self.last.is_empty() && self.first.len() > 2 * LINES {
+            self.last = self.first.split_off(LINES).into();
+        }
+        let gone = self.first.len().saturating_sub(LINES) + self.last.len().saturating_sub(LINES);
+        if !self.last.is_empty() {
+            self.first.truncate(LINES);
+            self.last.drain(..self.last.len().saturating_sub(LINES));
+            self.left_out += gone;
+        }
+        for entry in self.first.iter_mut().chain(&mut self.last) {
+            entry.bytes.truncate(BYTES);
+            entry.bytes.shrink_to_fit();
+        }
+    }
+
+    /// Every line, to be written over.
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.first.iter_mut().chain(&mut self.last)
+    }
+
     /// The lines, the oldest first.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.first.iter().chain(&self.last)
+    }
+
+    /// How many lines stand in front of what was left out.
+    pub(crate) const fn kept_of_the_beginning(&self) -> usize {
+        self.first.len()
     }
 
     /// How many of the middle were left out.
@@ -98,5 +153,21 @@ mod tests {
         assert_eq!((entries[0].bytes.as_slice(), entries[126].bytes.as_slice()), (&b"0"[..], &b"999"[..]));
         assert_eq!((entries[127].len, entries[127].bytes.len()), (10_000, Transcript::MOST_BYTES));
         assert_eq!(transcript.left_out(), 1001 - 128);
+        transcript.shorten();
+        let entries: Vec<_> = transcript.entries().collect();
+        assert_eq!((entries.len(), transcript.left_out()), (24, 1001 - 24));
+        assert_eq!((entries[11].bytes.as_slice(), entries[22].bytes.as_slice()), (&b"11"[..], &b"999"[..]));
+        assert_eq!((entries[23].len, entries[23].bytes.len()), (10_000, 512));
+    }
+
+    #[test]
+    fn what_is_short_stays_whole() {
+        for lines in [0, 1, 12, 24, 25, 64] {
+            let mut transcript = Transcript::new();
+            (0..lines).for_each(|_| transcript.push(From::Server, b"x"));
+            transcript.shorten();
+            let left = transcript.entries().count();
+            assert_eq!((left, left + transcript.left_out()), (lines.min(24), lines));
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! A report for programs.
 
+use std::time::Duration;
+
 use sanswire::jsonrpc::{ObjectWriter, RawJson};
 
-use super::{Found, Report, Result, Verdict};
+use super::{Report, Result, Verdict};
 use crate::check::{Check, Role, Source, Strength};
-use crate::finding::shown;
-use crate::transcript::From;
+use crate::finding::{Finding, brief};
+use crate::transcript::Transcript;
 
 impl Check {
     /// What it is about, as JSON: `id`, `title`, `strength` (`must`, `should`, `advice`), `explain`.
@@ -16,39 +18,54 @@ impl Check {
 }
 
 impl Report {
-    /// The whole report as JSON.
-    ///
-    /// `role` (`server`), `peer` (what it calls itself, or absent), `revisions`, `status` (0, 4 or 6), `counts` (`passed`, `failed`, `should`, `advice`,
-    /// `skipped`), `unreached` (as a finding, or absent) and `results`: for each check and revision `check`, `title`,
-    /// `strength`, `revision`, `verdict` (`passed`, `found` or `skipped`), `source` (an address, or absent), and either
-    /// `why` it was skipped or `expected`, `got`, `explain` and `transcript`: an array of `ms`, `from` (`check`, `server`,
-    /// `stderr` or `event`), `text` (bounded) and `bytes` (how long it was).
+    /// The whole report as JSON, as `docs/check-report.schema.json` describes it.
     #[must_use]
     pub fn to_json(&self) -> RawJson {
         RawJson::object(|w| {
-            w.string("role", self.role.as_str());
+            w.u64("report", VERSION).string("role", self.role.as_str());
             if let Some(peer) = &self.peer {
                 w.string("peer", peer);
             }
-            w.array_of_strings("revisions", self.revisions.iter().map(|it| it.as_str()));
             w.u64("status", self.status().into());
+            w.array_of_strings("revisions", self.revisions.iter().map(|it| it.as_str()));
+            w.array("unspoken", |w| {
+                for unspoken in &self.unspoken {
+                    w.object(|w| {
+                        w.string("revision", unspoken.revision.as_str()).string("why", &unspoken.why);
+                    });
+                }
+            });
             let found = |strength| self.findings(strength).count() as u64;
             w.object("counts", |w| {
                 w.u64("passed", self.passed() as u64).u64("failed", found(Strength::Must));
                 w.u64("should", found(Strength::Should)).u64("advice", found(Strength::Advice));
-                w.u64("skipped", self.skipped().count() as u64);
+                w.u64("accepted", self.accepted().count() as u64)
+                    .u64("skipped", self.skipped().count() as u64);
             });
             if let Some(found) = &self.unreached {
-                w.object("unreached", |w| write_found(w, found));
+                w.object("unreached", |w| {
+                    write_finding(w, &found.finding);
+                    write_transcript(w, &found.transcript);
+                });
             }
             w.array("results", |w| {
                 for result in &self.results {
                     w.object(|w| write_result(w, result));
                 }
             });
+            w.array("stale", |w| {
+                for stale in &self.stale {
+                    w.raw(stale.to_json().view());
+                }
+            });
         })
     }
 }
+
+/// The version of what a report is as JSON: another one is not read by the same program.
+const VERSION: u64 = 1;
+/// How much of a line programs get.
+const MOST: usize = 4096;
 
 impl Role {
     /// `server`.
@@ -87,35 +104,45 @@ fn write_result(w: &mut ObjectWriter<'_>, result: &Result) {
     if let Some(url) = check.source.url(result.revision) {
         w.string("source", &url);
     }
+    w.u64("ms", millis(result.took));
     match &result.verdict {
         Verdict::Passed => {
             w.string("verdict", "passed");
         }
         Verdict::Skipped(why) => {
             w.string("verdict", "skipped").string("why", why);
+            return;
         }
-        Verdict::Found(found) => {
+        Verdict::Found(finding) => {
             w.string("verdict", "found").string("explain", check.explain);
-            write_found(w, found);
+            write_finding(w, finding);
+        }
+        Verdict::Accepted(finding, note) => {
+            w.string("verdict", "accepted").string("note", note).string("explain", check.explain);
+            write_finding(w, finding);
         }
     }
+    write_transcript(w, &result.transcript);
 }
 
-fn write_found(w: &mut ObjectWriter<'_>, found: &Found) {
-    w.string("expected", &found.finding.expected).string("got", &found.finding.got);
+fn write_finding(w: &mut ObjectWriter<'_>, finding: &Finding) {
+    w.string("expected", &brief(&finding.expected, MOST)).string("got", &brief(&finding.got, MOST));
+}
+
+fn write_transcript(w: &mut ObjectWriter<'_>, transcript: &Transcript) {
     w.array("transcript", |w| {
-        for entry in found.transcript.entries() {
+        for entry in transcript.entries() {
             w.object(|w| {
-                let from = match entry.from {
-                    From::Check => "check",
-                    From::Server => "server",
-                    From::Stderr => "stderr",
-                    From::Event => "event",
-                };
-                w.u64("ms", u64::try_from(entry.at.as_millis()).unwrap_or(u64::MAX)).string("from", from);
-                w.string("text", &shown(entry.bytes.strip_suffix(b"\n").unwrap_or(&entry.bytes)));
-                w.u64("bytes", entry.len as u64);
+                w.u64("ms", millis(entry.at)).string("from", entry.from.as_str());
+                w.string("text", &entry.shown(MOST)).u64("bytes", entry.len as u64);
             });
         }
     });
+    if transcript.left_out() > 0 {
+        w.u64("left_out", transcript.left_out() as u64);
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,9 +1,19 @@
 //! What came of it.
 
+mod baseline;
+mod groups;
 mod json;
+mod mask;
+#[cfg(test)]
+mod samples;
 mod text;
 
+use std::time::Duration;
+
 use sanswire::mcp::Revision;
+
+pub use baseline::{Accepted, Baseline, BaselineError};
+pub use text::Text;
 
 use crate::check::{Check, Role, Strength};
 use crate::finding::Finding;
@@ -18,27 +28,63 @@ pub struct Result {
     pub revision: Revision,
     /// What came of it.
     pub verdict: Verdict,
+    /// What was said meanwhile: the proof of a finding; shortened if it passed.
+    pub transcript: Transcript,
+    /// How long it took, the start of a process included if one was started for it.
+    pub took: Duration,
+}
+
+impl Result {
+    pub(crate) fn new(
+        check: &'static Check,
+        revision: Revision,
+        verdict: Verdict,
+        mut transcript: Transcript,
+        took: Duration,
+    ) -> Self {
+        if !matches!(verdict, Verdict::Found(_)) {
+            transcript.shorten();
+        }
+        Self { check, revision, verdict, transcript, took }
+    }
+
+    /// It was not tried.
+    pub(crate) fn skipped(check: &'static Check, revision: Revision, why: String) -> Self {
+        let transcript = Transcript::new();
+        Self { check, revision, verdict: Verdict::Skipped(why), transcript, took: Duration::ZERO }
+    }
 }
 
 /// What came of a check.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
     /// The server does what it has to.
     Passed,
     /// It does not.
-    Found(Box<Found>),
+    Found(Finding),
+    /// It does not, and a [`Baseline`] says that this is known, with its note.
+    Accepted(Finding, String),
     /// It was not tried, and why.
     Skipped(String),
 }
 
-/// A finding and its proof.
+/// A finding that is of no check, and its proof.
 #[derive(Debug)]
 pub struct Found {
     /// What it is.
     pub finding: Finding,
     /// What was said meanwhile.
     pub transcript: Transcript,
+}
+
+/// A revision that was tried and that the server does not speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unspoken {
+    /// Which.
+    pub revision: Revision,
+    /// What showed it: `it answers with 2025-11-25`.
+    pub why: String,
 }
 
 /// What came of all of them.
@@ -50,20 +96,32 @@ pub struct Report {
     pub peer: Option<String>,
     /// The revisions that it speaks, of those that were tried.
     pub revisions: Vec<Revision>,
+    /// The others that were tried.
+    pub unspoken: Vec<Unspoken>,
     /// Why it could not be spoken to at all.
     pub unreached: Option<Found>,
     /// In the order of the checks, and for each the oldest revision first.
     pub results: Vec<Result>,
+    /// What a baseline accepts and nothing was found of.
+    pub stale: Vec<Accepted>,
 }
 
 impl Report {
     /// The findings of a strength.
-    pub fn findings(&self, strength: Strength) -> impl Iterator<Item = (&Result, &Found)> {
+    pub fn findings(&self, strength: Strength) -> impl Iterator<Item = (&Result, &Finding)> {
         self.results.iter().filter(move |it| it.check.strength == strength).filter_map(|it| {
             match &it.verdict {
-                Verdict::Found(found) => Some((it, &**found)),
-                Verdict::Passed | Verdict::Skipped(_) => None,
+                Verdict::Found(finding) => Some((it, finding)),
+                Verdict::Passed | Verdict::Accepted(..) | Verdict::Skipped(_) => None,
             }
+        })
+    }
+
+    /// The findings that a baseline accepts, with its notes.
+    pub fn accepted(&self) -> impl Iterator<Item = (&Result, &Finding, &str)> {
+        self.results.iter().filter_map(|it| match &it.verdict {
+            Verdict::Accepted(finding, note) => Some((it, finding, note.as_str())),
+            Verdict::Passed | Verdict::Found(_) | Verdict::Skipped(_) => None,
         })
     }
 
@@ -77,7 +135,7 @@ impl Report {
     pub fn skipped(&self) -> impl Iterator<Item = (&Result, &str)> {
         self.results.iter().filter_map(|it| match &it.verdict {
             Verdict::Skipped(why) => Some((it, why.as_str())),
-            Verdict::Passed | Verdict::Found(_) => None,
+            Verdict::Passed | Verdict::Found(_) | Verdict::Accepted(..) => None,
         })
     }
 

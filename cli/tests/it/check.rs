@@ -6,9 +6,12 @@ use crate::home::Home;
 #[test]
 fn a_server_that_keeps_the_rules_passes() {
     let home = Home::new();
-    let ran = home.run(&["check", "demo", "--only", "framing", "--only", "ids"]);
-    let shown = ran.ok();
+    let shown = home.run(&["check", "demo", "--only", "framing", "--only", "ids"]).ok();
     assert!(shown.starts_with("sanswire-demo "), "{shown}");
+    assert!(
+        shown.contains("\n  speaks 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28\n"),
+        "{shown}"
+    );
     assert!(shown.ends_with(" passed, 0 failed, 0 to mend, 0 of advice, 0 not tried\n"), "{shown}");
 }
 
@@ -21,10 +24,13 @@ fn a_rule_that_is_broken_is_told_with_its_proof() {
         home.run_fake(&["check", "--env", "TOKEN=s3cr3t-t0ken", "--only", "framing-stdout"], &variables);
     assert_eq!(ran.status, 6, "{ran:?}");
     assert!(
-        ran.stdout.contains("framing-stdout-pure (fails, 2025-11-25): standard output carries"),
+        ran.stdout.contains("\nMUST framing-stdout-pure: standard output carries messages and nothing else\n  in        2025-11-25\n"),
         "{ran:?}"
     );
-    assert!(ran.stdout.contains("expected messages alone, got Server is running with ***\n"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("  expected  messages alone\n  got       Server is running with ***\n"),
+        "{ran:?}"
+    );
     let ran = home.run_fake(
         &["check", "--env", "TOKEN=s3cr3t-t0ken", "--json", "--only", "framing-stdout"],
         &variables,
