@@ -1,6 +1,9 @@
 //! What a client is asked: calls that are awaited, and calls that are not yet.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use async_io::Timer;
 use sanswire::Instant;
@@ -16,7 +19,7 @@ use sanswire::mcp::types::input::InputAnswer;
 use crate::client::Client;
 use crate::options::Responder;
 use crate::pending::{Cork, Pending};
-use crate::shared::State;
+use crate::shared::{Shared, State};
 
 impl Client {
     /// Makes a request and waits for its end. Rounds of input are the caller's
@@ -30,7 +33,7 @@ impl Client {
         params: Option<RawJson>,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        Ok(self.start(method, params, options)?.await)
+        self.ask(|state, now| state.link.asked().request(method, params, options, now)).await
     }
 
     /// As [`call`](Self::call). Progress is reported within this future; a slow callback delays this call only, and misses
@@ -59,7 +62,8 @@ impl Client {
         arguments: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        let first = self.start_tool(name, arguments, options)?.await;
+        let first =
+            self.ask(|state, now| state.link.asked().call_tool(name, arguments, options, now)).await?;
         self.go_on(first, options, None::<fn(&Progress)>).await
     }
 
@@ -115,7 +119,7 @@ impl Client {
         answers: &InputAnswers,
         options: &RequestOptions,
     ) -> Result<Outcome, ApiError> {
-        Ok(self.begin(false, |state, now| state.link.asked().resume(from, answers, options, now))?.await)
+        self.ask(|state, now| state.link.asked().resume(from, answers, options, now)).await
     }
 
     /// Makes a request and does not wait. The request leaves at once, or with the [`Cork`] that is held. Its progress is
@@ -186,16 +190,31 @@ impl Client {
         ask: impl FnOnce(&mut State, Instant) -> Result<RequestHandle, ApiError>,
     ) -> Result<Pending, ApiError> {
         let shared = self.shared();
-        let mut state = shared.lock();
-        let now = shared.clock.now();
-        let request = ask(&mut state, now)?;
-        state.calls.insert(request, wants_progress);
-        if state.corks == 0 {
-            shared.flush(&mut state, now);
-            shared.kick(&mut state);
-        }
-        drop(state);
+        let request = shared.begin(&mut shared.lock(), wants_progress, ask)?;
         Ok(Pending::new(Arc::clone(shared), request))
+    }
+
+    /// Asks and waits for the end. Whoever asks here waits from the beginning, and so takes the lock once for both.
+    async fn ask(
+        &self,
+        ask: impl FnOnce(&mut State, Instant) -> Result<RequestHandle, ApiError>,
+    ) -> Result<Outcome, ApiError> {
+        let shared = self.shared();
+        let (mut ask, mut pending) = (Some(ask), None::<Pending>);
+        poll_fn(|cx| {
+            if let Some(pending) = &mut pending {
+                return Pin::new(pending).poll(cx).map(Ok);
+            }
+            let Some(ask) = ask.take() else { return Poll::Ready(Ok(Outcome::Cancelled)) };
+            let mut state = shared.lock();
+            let request = shared.begin(&mut state, false, ask)?;
+            // Kept where it outlives the lock: to drop it takes the lock.
+            let waiting = pending.insert(Pending::new(Arc::clone(shared), request));
+            let polled = waiting.poll_locked(&mut state, cx);
+            drop(state);
+            polled.map(Ok)
+        })
+        .await
     }
 
     /// Holds back what [`start`](Self::start) and [`notify`](Self::notify) would write, so that many requests
@@ -246,9 +265,28 @@ impl Client {
         state.link.asked().notify(method, params, now)?;
         if state.corks == 0 {
             shared.flush(&mut state, now);
-            shared.kick(&mut state);
+            shared.kick(&mut state, now);
         }
         Ok(())
+    }
+}
+
+impl Shared {
+    /// Asks, and sees to it that what is asked leaves.
+    fn begin(
+        &self,
+        state: &mut State,
+        wants_progress: bool,
+        ask: impl FnOnce(&mut State, Instant) -> Result<RequestHandle, ApiError>,
+    ) -> Result<RequestHandle, ApiError> {
+        let now = self.clock.now();
+        let request = ask(state, now)?;
+        state.calls.insert(request, wants_progress);
+        if state.corks == 0 {
+            self.flush(state, now);
+            self.kick(state, now);
+        }
+        Ok(request)
     }
 }
 

@@ -154,7 +154,7 @@ impl Shared {
         self.begin_jobs(&mut state);
         self.flush(&mut state, now);
         self.deliver(&mut state, now);
-        self.kick(&mut state);
+        self.kick(&mut state, now);
         None
     }
 }

@@ -57,19 +57,29 @@ impl Shared {
         cx: &mut Context<'_>,
         mut found: impl FnMut(&mut Locked<'_>) -> Option<T>,
     ) -> Poll<T> {
-        let mut state = self.lock();
-        let mut there = found(&mut state);
+        self.poll_locked(&mut self.lock(), seat, cx, &mut found)
+    }
+
+    /// As [`poll`](Self::poll), under a lock that is held already.
+    pub(crate) fn poll_locked<T>(
+        &self,
+        state: &mut Locked<'_>,
+        seat: Seat,
+        cx: &mut Context<'_>,
+        found: &mut impl FnMut(&mut Locked<'_>) -> Option<T>,
+    ) -> Poll<T> {
+        let mut there = found(state);
         if there.is_none() {
-            self.drive(&mut state, seat, cx.waker());
-            there = found(&mut state);
+            self.drive(state, seat, cx.waker());
+            there = found(state);
         }
         match there {
             Some(there) => {
-                self.leave(&mut state, seat);
+                self.leave(state, seat);
                 Poll::Ready(there)
             }
             None => {
-                self.sleep(&mut state, seat, cx.waker());
+                self.sleep(state, seat, cx.waker());
                 Poll::Pending
             }
         }
@@ -187,9 +197,9 @@ impl Shared {
     }
 
     /// After something was put into the machine by somebody who does not sleep: the leader is woken in time for it.
-    pub(crate) fn kick(&self, state: &mut State) {
+    pub(crate) fn kick(&self, state: &mut State, now: Instant) {
         let writes = state.corks == 0 || state.closing;
-        if self.arm(state, writes, self.clock.now()) {
+        if self.arm(state, writes, now) {
             self.signals.note(signals::READ);
             state.after().ring = true;
         }

@@ -85,6 +85,13 @@ impl Pending {
         self.shared.poll(Seat::Call(request), cx, told)
     }
 
+    /// As [`poll`](Future::poll), under a lock that is held already.
+    pub(crate) fn poll_locked(&mut self, state: &mut Locked<'_>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let polled = self.shared.poll_call(state, self.request, cx);
+        self.open = polled.is_pending();
+        polled
+    }
+
     /// What ends it while somebody else waits for it.
     pub(crate) fn canceller(&self) -> Canceller {
         Canceller { shared: Arc::clone(&self.shared), request: self.request }
@@ -105,9 +112,9 @@ impl Future for Pending {
         if !this.open {
             return Poll::Ready(Outcome::Cancelled);
         }
-        let request = this.request;
-        let polled = this.shared.poll(Seat::Call(request), cx, |state| state.calls.take_finished(request));
-        this.open = polled.is_pending();
+        let Self { shared, request, open } = this;
+        let polled = shared.poll_call(&mut shared.lock(), *request, cx);
+        *open = polled.is_pending();
         polled
     }
 }
@@ -135,12 +142,22 @@ impl Canceller {
             shared.deliver(&mut state, now);
             shared.flush(&mut state, now);
             shared.give_up_if_deaf(&mut state, now);
-            shared.kick(&mut state);
+            shared.kick(&mut state, now);
         }
     }
 }
 
 impl Shared {
+    /// Looks for the outcome of a call, and drives the connection if it is not there.
+    fn poll_call(
+        &self,
+        state: &mut Locked<'_>,
+        request: RequestHandle,
+        cx: &mut Context<'_>,
+    ) -> Poll<Outcome> {
+        self.poll_locked(state, Seat::Call(request), cx, &mut |state| state.calls.take_finished(request))
+    }
+
     /// Gives a call up; its outcome is nobody's any more.
     fn abandon(&self, request: RequestHandle, reason: Option<&str>) {
         let mut state = self.lock();
@@ -152,7 +169,7 @@ impl Shared {
                 self.flush(&mut state, now);
             }
             self.give_up_if_deaf(&mut state, now);
-            self.kick(&mut state);
+            self.kick(&mut state, now);
         }
     }
 }
@@ -183,7 +200,7 @@ impl Drop for Cork<'_> {
         if state.corks == 0 && state.link.has_output() {
             let now = self.shared.clock.now();
             self.shared.flush(&mut state, now);
-            self.shared.kick(&mut state);
+            self.shared.kick(&mut state, now);
         }
     }
 }

@@ -140,6 +140,8 @@ pub(crate) struct Locked<'a> {
 
 struct AfterLock<'a> {
     shared: &'a Shared,
+    /// Apart from the rest: with every call one goes, and mostly nothing else.
+    spent: Option<Waker>,
     after: Option<After>,
 }
 
@@ -162,6 +164,7 @@ impl Drop for Locked<'_> {
         if self.after.shared.signals.release() {
             self.guard.after.ring = true;
         }
+        self.after.spent = self.guard.after.spent.take();
         if !self.guard.after.is_empty() {
             self.after.after = Some(std::mem::take(&mut self.guard.after));
         }
@@ -180,7 +183,7 @@ impl After {
     const fn is_empty(&self) -> bool {
         !self.ring
             && self.wakes.is_empty()
-            && self.spent.is_none()
+            && self.more_spent.is_empty()
             && self.parting.is_none()
             && self.begun.is_empty()
             && self.withdrawn.is_empty()
@@ -298,7 +301,7 @@ impl Shared {
     pub(crate) fn lock(&self) -> Locked<'_> {
         let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.signals.hold();
-        Locked { guard, after: AfterLock { shared: self, after: None } }
+        Locked { guard, after: AfterLock { shared: self, spent: None, after: None } }
     }
 
     /// Writes what waits, as far as it goes without waiting.

@@ -91,7 +91,7 @@ impl Closable for Shared {
             state.link.asked().close(now);
             self.flush(&mut state, now);
             self.deliver(&mut state, now);
-            self.kick(&mut state);
+            self.kick(&mut state, now);
         }
     }
 
@@ -101,7 +101,7 @@ impl Closable for Shared {
         if state.closed.is_none() {
             let now = self.clock.now();
             self.stop_writing(&mut state, now);
-            self.kick(&mut state);
+            self.kick(&mut state, now);
         }
     }
 
