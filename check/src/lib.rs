@@ -21,6 +21,7 @@ mod plan;
 mod process;
 mod report;
 mod run;
+mod schema;
 mod server;
 mod talk;
 mod transcript;

@@ -5,3 +5,4 @@ mod changes;
 mod decodes;
 mod encodes;
 mod oracle;
+mod small;

@@ -1,14 +1,75 @@
 //! The checks of servers, by subject.
 
+/// A check that shares its connection with others.
+macro_rules! shared {
+    (
+        $id:literal, $title:literal, $source:expr, $strength:ident, $speaks:expr, [$($needs:literal)?], $script:expr,
+        $explain:literal
+    ) => {
+        Check {
+            id: $id,
+            title: $title,
+            source: $source,
+            strength: Strength::$strength,
+            speaks: $speaks,
+            needs: &[$($needs)?],
+            company: Company::Shared,
+            explain: $explain,
+            script: Script::Server($script),
+        }
+    };
+}
+
+mod completion;
+mod forms;
 mod framing;
 mod ids;
 mod lifecycle;
+mod listing;
+mod pagination;
+mod prompts;
+mod resources;
+mod schema;
+mod tool_schemas;
+mod tools;
+
+use sanswire::jsonrpc::JsonRef;
 
 use crate::check::Check;
+use crate::finding::{Finding, shown};
+use crate::talk::Answer;
 
 /// All checks of servers, in the order in which they are told.
 pub fn all() -> impl Iterator<Item = &'static Check> + Clone {
-    [lifecycle::CHECKS, framing::CHECKS, ids::CHECKS].into_iter().flatten()
+    [
+        lifecycle::CHECKS,
+        framing::CHECKS,
+        ids::CHECKS,
+        schema::CHECKS,
+        listing::CHECKS,
+        pagination::CHECKS,
+        tools::CHECKS,
+        tool_schemas::CHECKS,
+        resources::CHECKS,
+        prompts::CHECKS,
+        completion::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Whether it is an error with one of these codes.
+fn is_refused(answer: &Answer, codes: &[i64]) -> Result<(), Finding> {
+    if answer.code().is_some_and(|code| codes.contains(&code)) {
+        return Ok(());
+    }
+    let codes: Vec<_> = codes.iter().map(i64::to_string).collect();
+    Err(Finding::new(format!("the error {}", codes.join(" or ")), answer.text()))
+}
+
+/// Whether a result is none yet: the server wants to know something first.
+fn asks_for_input(result: JsonRef<'_>) -> bool {
+    result.get("resultType").and_then(JsonRef::str).is_some_and(|kind| kind.eq_str("input_required"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! A conversation with the server: what a check is written in.
 
+mod another;
+mod lists;
 mod meta;
 mod opening;
 mod others;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sanswire::jsonrpc::{JsonRef, Kind, RawJson};
@@ -16,6 +19,7 @@ use crate::plan::Plan;
 use crate::process::{Heard, Process};
 use crate::transcript::{From, Transcript};
 
+pub(crate) use self::lists::{List, Lists, Page};
 pub(crate) use self::meta::Meta;
 pub(crate) use self::others::Manner;
 
@@ -42,13 +46,15 @@ pub struct Talk {
     manner: Manner,
     /// Lines that are no message at all.
     junk: Vec<Vec<u8>>,
-    answer: Duration,
-    start: Duration,
+    /// How the server is started, for whoever needs another.
+    plan: Plan,
     /// Whether anything was answered.
     answered: bool,
     over: bool,
     /// Why the check had nothing to try.
     not_tried: Option<String>,
+    /// What was listed in this connection.
+    lists: Vec<Arc<List>>,
 }
 
 /// The answer to a request.
@@ -72,6 +78,16 @@ impl Answer {
     pub(crate) fn text(&self) -> String {
         shown(self.0.as_bytes())
     }
+
+    /// As it came.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The result, decoded; none where there is no result, or it is deeper than 128 levels.
+    pub(crate) fn value(&self) -> Option<serde_json::Value> {
+        serde_json::from_slice(self.result()?.as_bytes()).ok()
+    }
 }
 
 impl Talk {
@@ -88,16 +104,21 @@ impl Talk {
             asked: Vec::new(),
             manner: Manner::default(),
             junk: Vec::new(),
-            answer: plan.answer,
-            start: plan.start,
+            plan: plan.clone(),
             answered: false,
             over: false,
             not_tried: None,
+            lists: Vec::new(),
         })
     }
 
     pub(crate) const fn is_modern(&self) -> bool {
         matches!(self.revision.era(), Era::Modern)
+    }
+
+    /// The revision that is spoken.
+    pub(crate) const fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// What is known of the server.
@@ -107,7 +128,7 @@ impl Talk {
 
     /// There is nothing here that the check could try, and why: it is told as not tried, unless it finds something. The last
     /// word of a check: `return talk.not_tried("no prompt is listed")`.
-    #[allow(clippy::unnecessary_wraps, dead_code, reason = "what a check ends with")]
+    #[allow(clippy::unnecessary_wraps, reason = "what a check ends with")]
     pub(crate) fn not_tried(&mut self, why: impl Into<String>) -> Result<(), Finding> {
         self.not_tried = Some(why.into());
         Ok(())
@@ -151,6 +172,11 @@ impl Talk {
             return if members.is_empty() { String::new() } else { format!(r#","params":{{{members}}}"#) };
         }
         format!(r#","params":{}"#, Meta::of(self.revision).params(members))
+    }
+
+    /// Puts something into the proof that was not said just now.
+    pub(crate) fn note(&mut self, from: From, text: &str) {
+        self.transcript.push(from, text.as_bytes());
     }
 
     /// Says bytes, as they are.
@@ -205,7 +231,7 @@ impl Talk {
 
     /// The answer to the request with this id, as it stands in JSON.
     pub(crate) fn answer_to(&mut self, id: &str) -> Result<Answer, Finding> {
-        let patience = if self.answered { self.answer } else { self.start };
+        let patience = if self.answered { self.plan.answer } else { self.plan.start };
         let until = Instant::now() + patience;
         loop {
             if let Some(answer) = self.take(id) {

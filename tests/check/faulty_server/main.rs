@@ -7,6 +7,8 @@ mod answers;
 mod ids;
 mod lines;
 mod opening;
+mod prompts;
+mod resources;
 mod tools;
 
 use serde_json::{Value, json};
@@ -70,9 +72,16 @@ impl Server {
     fn answer(&self, request: &Request<'_>) -> Answer {
         match request.method {
             "initialize" => opening::initialize(self, request.params),
-            "server/discover" if request.modern => opening::discover(),
+            "server/discover" if request.modern => opening::discover(self),
             "ping" => Answer::Result(json!({})),
-            "tools/list" => tools::list(),
+            "tools/list" => tools::list(self, request),
+            "tools/call" => tools::call(self, request),
+            "resources/list" => resources::list(self),
+            "resources/templates/list" => resources::templates(self),
+            "resources/read" => resources::read(self, request),
+            "prompts/list" => prompts::list(self, request),
+            "prompts/get" => prompts::get(self, request),
+            "completion/complete" => prompts::complete(self, request),
             _ if self.fault("silent-about-methods") => Answer::Later,
             name if self.fault("dies-of-methods") && name.contains("no-such") => std::process::exit(1),
             _ if self.fault("invalid-methods") => Answer::error(-32600, "no"),

@@ -10,20 +10,23 @@ pub(crate) fn initialize(server: &Server, params: &Value) -> Answer {
     if server.fault("refuses-version") && !known {
         return Answer::error(-32602, "no such version");
     }
+    let version = if server.fault("no-server-version") { Value::Null } else { json!("1") };
     Answer::Result(json!({
         "protocolVersion": if known { asked } else { VERSIONS[3] },
         "capabilities": capabilities(),
-        "serverInfo": {"name": "faulty", "version": "1"},
+        "serverInfo": {"name": "faulty", "version": version},
     }))
 }
 
-pub(crate) fn discover() -> Answer {
+pub(crate) fn discover(server: &Server) -> Answer {
+    let instructions = if server.fault("instructions-of-lines") { json!(["a"]) } else { json!("a") };
     Answer::Result(json!({
+        "instructions": instructions,
         "supportedVersions": [MODERN], "capabilities": capabilities(), "ttlMs": 0, "cacheScope": "private",
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "faulty", "version": "1"}},
     }))
 }
 
 fn capabilities() -> Value {
-    json!({"tools": {}})
+    json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}})
 }

@@ -1,13 +1,33 @@
 //! What is wrong with the faulty server, by subject.
 
+mod completion;
 mod framing;
 mod ids;
 mod lifecycle;
+mod listing;
+mod pagination;
+mod prompts;
+mod resources;
+mod schema;
+mod tools;
 
 /// A fault, and the checks that find it: these, and no others of their subjects.
 pub(crate) type Fault = (&'static str, &'static [&'static str]);
 
 /// All of them.
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
-    [framing::FAULTS, ids::FAULTS, lifecycle::FAULTS].into_iter().flatten()
+    [
+        lifecycle::FAULTS,
+        framing::FAULTS,
+        ids::FAULTS,
+        schema::FAULTS,
+        listing::FAULTS,
+        pagination::FAULTS,
+        tools::FAULTS,
+        resources::FAULTS,
+        prompts::FAULTS,
+        completion::FAULTS,
+    ]
+    .into_iter()
+    .flatten()
 }

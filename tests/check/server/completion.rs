@@ -1,0 +1,9 @@
+//! Completion.
+
+use super::Fault;
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("many-values", &["completion-bound"]),
+    ("wrong-total", &["completion-total"]),
+    ("completes-anything", &["completion-unknown-prompt"]),
+];
