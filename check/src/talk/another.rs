@@ -11,7 +11,8 @@ impl Talk {
     pub(crate) fn another(&mut self) -> Result<Self, Finding> {
         self.transcript.push(From::Event, b"the server is started once more");
         let started = Self::start(&self.plan, self.revision, self.facts.clone());
-        let mut other = started.map_err(|error| Finding::new("a program that can be started again", error))?;
+        let mut other =
+            started.map_err(|error| Finding::new("a program that can be started again", error))?;
         other.open()?;
         Ok(other)
     }

@@ -45,7 +45,7 @@ impl Talk {
     /// The next notification that is meant; others are dropped. `None`: the patience for an answer is over, or one came to
     /// the request with this id.
     pub(crate) fn notice(&mut self, id: &str, meant: impl Fn(JsonRef<'_>) -> bool) -> Option<RawJson> {
-        let until = Instant::now() + self.answer;
+        let until = Instant::now() + self.plan.answer;
         loop {
             while let Some(notice) = self.notices.pop_front() {
                 if meant(notice.view()) {
