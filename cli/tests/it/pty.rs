@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{ioctl_tiocsctty, setsid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::home::{Home, until, wait};
 
@@ -191,6 +192,11 @@ fn becomes_the_program() {
     let Some(words) = std::env::var_os(BECOME) else { return };
     let words: Vec<String> = serde_json::from_str(words.to_str().unwrap()).unwrap();
     let (program, arguments) = words.split_first().unwrap();
+    // Whoever runs the tests may have these ignored, as behind `nohup` or an `&` in a script. That outlives exec, a
+    // handler does not: behind it the program finds them as a terminal's programs do.
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::default()).unwrap();
+    }
     setsid().unwrap();
     let terminal = std::io::stdin();
     ioctl_tiocsctty(&terminal).unwrap();
