@@ -223,6 +223,8 @@ fn matches(tokens: &[Token], text: &str, quoted: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -287,6 +289,7 @@ mod tests {
             (r#"{"a":**}"#, r#"{"a":[1,{}]}"#, true),
             (r#"{"a":"*"}"#, r#"{"a":"say \"x\""}"#, false),
             (r#"{"a":"?x"}"#, r#"{"a":"\\x"}"#, false),
+            (r#"{"a":?x?}"#, r#"{"a":"x"}"#, false),
             (r#"{"a":"\\\\x"}"#, r#"{"a":"\\x"}"#, true),
             (r#"{"a":"x"}"#, r#"{"a":"x","a":"y"}"#, false),
             (r#"{"a":{"b":*}}"#, r#"{"a":{"b":1,"b":2}}"#, false),
@@ -331,7 +334,9 @@ mod tests {
             ("a\\\n", GlobFault::Control),
         ] {
             assert_eq!(ArgumentGlob::read(pattern), Err(fault), "{pattern:?}");
+            assert!(fault.to_string().starts_with("the pattern of its arguments "), "{fault}");
         }
+        assert!(ArgumentGlob::read(&long[1..]).is_ok());
     }
 
     /// The same by the definition, one character at a time.

@@ -194,9 +194,9 @@ fn changes<'a>(old: &'a [String], new: &'a [String]) -> Vec<(char, &'a str)> {
     let old = old.get(..old.len() - same).unwrap_or_default();
     let new = new.get(..new.len() - same).unwrap_or_default();
 
-    // How many lines of old[o..] and new[n..] can stay, by o and n: a row for each o, the last one all zero.
+    // How many lines of old[o..] and new[n..] can stay, by o and n: a row for each o, its last cell zero. None behind.
     let width = new.len() + 1;
-    let mut stay = vec![0u16; width * (old.len() + 1)];
+    let mut stay = vec![0u16; width * old.len()];
     let at = |stay: &[u16], o: usize, n: usize| stay.get(o * width + n).copied().unwrap_or_default();
     for (o, line) in old.iter().enumerate().rev() {
         for (n, other) in new.iter().enumerate().rev() {
@@ -267,6 +267,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_cut_between_words() {
+        let text = "Thirteen long words for one line ".repeat(9);
+        let lines = pin(1, text.trim_end(), "{}").lines;
+        let cut: Vec<_> = lines.iter().filter_map(|line| line.strip_prefix("description: ")).collect();
+        assert_eq!(cut.concat(), text.trim_end(), "nothing is lost");
+        assert!(cut.iter().all(|line| line.len() <= MAX_VALUE && !line.starts_with(' ')), "{cut:?}");
+        let (last, all) = cut.split_last().expect("it is long");
+        assert!(!last.ends_with(' ') && all.iter().all(|line| line.len() > MAX_VALUE - 10), "{cut:?}");
+        let word = pin(1, &"x".repeat(MAX_VALUE + 1), "{}").lines;
+        assert_eq!(word[..2], [format!("description: {}", "x".repeat(MAX_VALUE)), "description: x".into()]);
+    }
+
+    #[test]
     fn what_is_new_is_shown_and_nothing_else() {
         let long =
             "Reads a file of the project and returns its whole text to whoever asked for it. ".repeat(20);
@@ -303,12 +316,31 @@ mod tests {
         assert_eq!(found.len(), MAX_SHOWN + 1);
         assert!(found.iter().all(|line| line.chars().count() <= MAX_SHOWN_CHARS));
         assert_eq!(found[MAX_SHOWN], format!("... and {} more lines", 2 * one.lines().len() - MAX_SHOWN));
+        let lines = |count: usize, c: char| {
+            Pin::restored(DefinitionHash([c as u8; 32]), (0..count).map(|n| format!("{c}{n}")))
+        };
+        let (none, all) = (Pin::restored(DefinitionHash([0; 32]), ["x".into()]), lines(MAX_SHOWN - 1, 'a'));
+        assert_eq!(shown(&none, &all).len(), MAX_SHOWN, "all of it");
+        let more = shown(&none, &lines(MAX_SHOWN, 'b'));
+        assert_eq!((more.len(), &*more[MAX_SHOWN]), (MAX_SHOWN + 1, "... and 1 more lines"));
+        assert_eq!(
+            Pin::restored(DefinitionHash([0; 32]), ["ab".into(), "c".into()]).bytes(),
+            5,
+            "with their ends"
+        );
         let behind = pin(2, &(wide('a') + "b"), "{}");
         assert_eq!(shown(&one, &behind), ["it is defined otherwise, in a part of it that is not kept"]);
         let deep = format!("{}1{}", r#"{"name":"#.repeat(60), "}".repeat(60));
         let many = pin(3, &"\n".repeat(5000), &deep);
         assert_eq!(many.lines().len(), MAX_LINES);
         assert!(pin(3, "", &deep).lines()[0].chars().count() <= MAX_PLACE + 3, "{many:?}");
+    }
+
+    #[test]
+    fn a_long_place_is_shown_without_its_middle() {
+        let place = |count| "a".repeat(count) + &"z".repeat(count);
+        assert_eq!(within(&place(60)), place(60));
+        assert_eq!(within(&place(61)), format!("{}...{}", "a".repeat(58), "z".repeat(58)));
     }
 
     proptest! {

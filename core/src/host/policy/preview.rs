@@ -70,10 +70,8 @@ fn first_by_name(object: JsonRef<'_>, max: usize) -> (Vec<Argument<'_>>, usize) 
     for (name, value) in object.members() {
         let name = name.decode();
         let place = first.partition_point(|(known, _)| *known <= name);
-        if place < max {
-            first.insert(place, (name, value));
-        }
-        if place >= max || first.len() > max {
+        first.insert(place, (name, value));
+        if first.len() > max {
             first.truncate(max);
             more += 1;
         }

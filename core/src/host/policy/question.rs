@@ -207,3 +207,50 @@ pub struct Released {
     /// Whether later calls of the tool are allowed as well: tell [`Grants`](super::Grants).
     pub grant: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_handle_comes_back_as_the_number_that_was_shown() {
+        for number in [0, 7, u64::MAX] {
+            assert_eq!(ApprovalHandle::from_u64(number).as_u64(), number);
+        }
+    }
+
+    #[test]
+    fn a_question_that_is_not_put_says_which_bound_was_met() {
+        let told = [NotAsked::TooMany(3), NotAsked::TooManyOfOwner(4), NotAsked::TooLarge(5)];
+        for (told, setting, limit) in [
+            (told[0], "(max_open)", "3 "),
+            (told[1], "(max_open_per_owner)", "4 "),
+            (told[2], "(max_bytes)", " 5 "),
+        ] {
+            let told = told.to_string();
+            assert!(told.contains(setting) && told.contains(limit), "{told}");
+        }
+    }
+
+    #[test]
+    fn every_reason_not_to_release_has_a_name_and_words_of_its_own() {
+        let all = [
+            NotReleased::Unknown,
+            NotReleased::Waiting,
+            NotReleased::Declined,
+            NotReleased::ApproverFailed,
+            NotReleased::Expired,
+            NotReleased::DefinitionChanged,
+            NotReleased::OtherCall,
+            NotReleased::NotOffered,
+        ];
+        for words in [NotReleased::to_string, |why: &NotReleased| why.as_str().to_string()] {
+            let told: BTreeSet<_> = all.iter().map(words).filter(|told| !told.is_empty()).collect();
+            assert_eq!(told.len(), all.len(), "{told:?}");
+        }
+        assert_eq!(NotReleased::DefinitionChanged.as_str(), "definition_changed");
+    }
+}

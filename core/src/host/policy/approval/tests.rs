@@ -82,7 +82,9 @@ fn a_person_is_asked_with_all_that_is_needed_to_decide() {
 fn an_answer_counts_from_the_registration_on_and_releases_once() {
     // H-236, H-061
     let mut approvals = approvals(4, 1000);
+    assert!(approvals.is_empty());
     let handle = register(&mut approvals, "1", "{}", 0);
+    assert!(!approvals.is_empty());
     assert_eq!(approvals.release(handle, &binding("{}"), at(0)), Err(NotReleased::Waiting));
     assert!(approvals.answer(handle, Answer::AlwaysAllow, at(1)), "before anybody was told of the question");
     assert_eq!(approvals.poll_request(), None, "what is answered is not asked");

@@ -137,6 +137,13 @@ fn what_is_no_boolean_is_no_hint() {
     assert_eq!(hints("[]"), Hints::default());
 }
 
+#[test]
+fn a_servers_policy_of_a_mode_believes_no_hints() {
+    for mode in [ServerMode::Ask, ServerMode::Allow, ServerMode::Deny] {
+        assert_eq!(ServerPolicy::of(mode), ServerPolicy { mode, trust_annotations: false });
+    }
+}
+
 fn decided(policy: &Policy, call: &CallContext<'_>) -> (Verdict, Reason) {
     let decision = decide(policy, call);
     (decision.verdict, decision.reason)

@@ -33,7 +33,7 @@ fn a_line_allows_a_tool_some_arguments_of_it_or_all_of_a_server() {
     // H-065, H-066
     let text = format!(
         "# of files\nfiles/read\nfiles/write(/tmp/*)\n\n  git/log sha256:{ONE}\ngit/push sha256:{TWO}\n\
-         git/tag(v*) sha256:{ONE}\nnotes/*\nsafe/*(/tmp/**)\na/b/c\n"
+         git/tag(v*) sha256:{ONE}\nnotes/*\nsafe/*(/tmp/**)\na/b/c\nodd/t(a\\))\nodd/u(a\\\\)\n"
     );
     let grants = read(&text);
     let table = [
@@ -56,13 +56,15 @@ fn a_line_allows_a_tool_some_arguments_of_it_or_all_of_a_server() {
         ("safe", "x", r#"{"p":"/a"}"#, false),
         ("a", "b/c", "{}", true),
         ("a/b", "c", "{}", false),
+        ("odd", "t", r#"{"p":"a)"}"#, true),
+        ("odd", "u", r#"{"p":"a\\"}"#, true),
         ("", "", "{}", false),
     ];
     for (server, name, arguments, expected) in table {
         assert_eq!(holds(&grants, server, name, arguments), expected, "{server} {name} {arguments}");
     }
     assert_eq!(grants.to_string(), text);
-    assert_eq!(grants.iter().count(), 9 - 1);
+    assert_eq!(grants.iter().count(), 10);
 }
 
 #[test]
@@ -92,8 +94,11 @@ fn a_line_that_cannot_be_read_allows_nothing_and_stays() {
     );
     let all = format!("s/* sha256:{ONE}");
     assert_eq!(SavedGrant::read(&all), Err(GrantFault::AllDefined));
-    let long = format!("s/{}", "x".repeat(1025));
-    assert_eq!(SavedGrant::read(&long), Err(GrantFault::TooLong));
+    assert_eq!(SavedGrant::read(&format!("s/t(a)sha256:{ONE}")), Err(GrantFault::Behind), "no blank");
+    let name = "x".repeat(1024);
+    assert!(SavedGrant::read(&format!("{name}/{name}")).is_ok());
+    assert_eq!(SavedGrant::read(&format!("s/x{name}")), Err(GrantFault::TooLong));
+    assert_eq!(SavedGrant::read(&format!("x{name}/t")), Err(GrantFault::TooLong));
 }
 
 #[test]
@@ -112,6 +117,15 @@ fn a_changed_definition_is_asked_about_again_and_told_as_changed() {
     assert_eq!(read("s/t\n").changed(&tool, ONE), None);
     assert_eq!(read(&format!("s/t sha256:{TWO}\ns/*\n")).changed(&tool, ONE), None);
     assert_eq!(read(&format!("s/u sha256:{TWO}\n")).changed(&tool, ONE), None);
+}
+
+#[test]
+fn what_is_allowed_takes_the_place_of_the_same_tool_with_any_arguments_as_it_was_defined_alone() {
+    let text = format!("s/t\ns/t(a) sha256:{ONE}\ns/u sha256:{ONE}\ns/*\ns/t sha256:{ONE}\n");
+    let mut grants = read(&text);
+    grants.allow(&tool("s", "t"), TWO).unwrap();
+    let (kept, _) = text.rsplit_once("s/t sha256").expect("it is the last");
+    assert_eq!(grants.to_string(), format!("{kept}s/t sha256:{TWO}\n"));
 }
 
 #[test]
@@ -152,6 +166,16 @@ fn what_is_kept_has_a_bound_and_names_that_can_be_kept() {
     assert_eq!(grants, before);
     assert_eq!(SavedGrants::read(&"\n".repeat(MAX_LINES + 1)), Err(GrantFault::TooMany));
     assert_eq!(SavedGrants::read(&"x".repeat(MAX_BYTES + 1)), Err(GrantFault::TooMany));
+    let comment = |bytes: usize| format!("{}\n", "#".repeat(bytes - 1));
+    assert_eq!(read(&comment(MAX_BYTES)).bytes(), MAX_BYTES);
+    let one = SavedGrant::new(&tool("s", "t"), ONE).unwrap().to_string().len() + 1;
+    for (mut grants, fits) in [
+        (read(&comment(MAX_BYTES - one)), true),
+        (read(&comment(MAX_BYTES - one + 1)), false),
+        (read(&"s/u\n".repeat(MAX_LINES - 1)), true),
+    ] {
+        assert_eq!(grants.allow(&tool("s", "t"), ONE).is_ok(), fits, "{} bytes", grants.bytes());
+    }
     let mut grants = SavedGrants::default();
     for (server, name) in [("a", "b\0c"), ("a\n", "b"), ("a", "\u{9b}")] {
         assert_eq!(grants.allow(&tool(server, name), ONE), Err(GrantFault::Control));
