@@ -262,7 +262,7 @@ impl Waist {
     /// Lifts the run's halt, which it returns, and forgets what was counted. Also for a run that is over: its place
     /// among [`BrakeLimits::max_runs`] is free again, unless calls of it are still under way.
     pub fn reset(&mut self, run: Option<&str>) -> Option<Halt> {
-        if self.is_bound() || self.always_record {
+        if self.is_bound() {
             let mut call = Call::new("reset");
             call.scope.run = run.map(Into::into);
             self.records.push(RecordKind::Reset, &call, Told::default(), self.clock.latest());

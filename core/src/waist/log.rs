@@ -249,6 +249,7 @@ mod tests {
     use super::*;
     use crate::Instant;
     use crate::waist::{Bindings, Call, End, Grant, Scope, Waist};
+    use alloc::string::ToString;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -319,6 +320,8 @@ mod tests {
             let read = Entry::read(raw(text).view());
             assert!(read == Err(fault) || text == "[]" && read.is_err(), "{text}: {read:?}");
         }
+        assert!(EntryFault::Version(2).to_string().contains("version 2, known is 1"));
+        assert!(EntryFault::Member("at_ms").to_string().contains("the entry's at_ms "));
     }
 
     #[test]

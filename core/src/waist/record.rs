@@ -273,9 +273,21 @@ mod tests {
     }
 
     #[test]
+    fn what_many_records_took_is_given_back_and_what_few_take_is_kept() {
+        let mut records = Records::new(10_000);
+        for (count, keeps) in [(100, true), (10_000, false), (256, true)] {
+            for _ in 0..count {
+                records.push(RecordKind::Start, &Call::new("a"), Told::default(), Instant::ZERO);
+            }
+            while records.pop().is_some() {}
+            assert_eq!(records.queue.capacity() >= count, keeps, "{count} records");
+        }
+    }
+
+    #[test]
     fn a_long_name_is_cut_between_characters() {
         let exact: Arc<str> = "x".repeat(MAX_NAME_BYTES).into();
-        assert_eq!(cut(&exact), exact);
+        assert!(Arc::ptr_eq(&cut(&exact), &exact), "shared, not copied");
         assert_eq!(cut(&"é".repeat(MAX_NAME_BYTES).into()).len(), MAX_NAME_BYTES);
         assert_eq!(cut(&"€".repeat(MAX_NAME_BYTES).into()).len(), MAX_NAME_BYTES - 1);
     }

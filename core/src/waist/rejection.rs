@@ -114,3 +114,59 @@ impl fmt::Display for Rejection {
 }
 
 impl core::error::Error for Rejection {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::time::Instant;
+    use crate::waist::brakes::Brake;
+
+    fn by_hook(class: ErrorClass) -> Rejection {
+        Rejection::Hook { name: "budget", refusal: Refusal { class, why: "too dear".into() } }
+    }
+
+    #[test]
+    fn a_refusal_says_what_refused_and_why() {
+        let halt = |brake| Rejection::Halted(Halt { brake, since: Instant::ZERO });
+        let (needed, offered) = (Tier::Hardware, Tier::Kernel);
+        let long = MAX_NAME_BYTES + 1;
+        let table = [
+            (Rejection::NoPolicy, "policy", "bind a grant"),
+            (Rejection::NameTooLong { len: long }, "name", &*alloc::format!("has {long} bytes")),
+            (by_hook(ErrorClass::Transient), "budget", "refused by budget: too dear"),
+            (Rejection::NotGranted, "grant", "does not name this action"),
+            (Rejection::Containment { needed, offered }, "containment", "tier hardware, it has kernel"),
+            (Rejection::TooManyRuns { limit: 7 }, "runs", "7 runs are counted already (max_runs)"),
+            (halt(Brake::Rate), "rate", "halted (rate)"),
+            (halt(Brake::Repeat), "repeat", "halted (repeat)"),
+            (halt(Brake::Errors), "errors", "halted (errors)"),
+            (halt(Brake::Tokens), "tokens", "halted (tokens)"),
+            (halt(Brake::Cost), "cost", "halted (cost)"),
+            (halt(Brake::Operator), "operator", "halted (operator)"),
+        ];
+        for (rejection, rule, words) in table {
+            let told = rejection.to_string();
+            assert_eq!(rejection.rule(), rule);
+            assert!(told.contains(words), "{told}");
+        }
+        assert_eq!([Tier::Unconfined, Tier::Kernel].map(Tier::as_str), ["unconfined", "kernel"]);
+    }
+
+    #[test]
+    fn advice_is_to_try_again_only_where_that_may_help() {
+        let table = [
+            (by_hook(ErrorClass::Transient), "may work later"),
+            (by_hook(ErrorClass::NeedsApproval), "has to allow it first"),
+            (by_hook(ErrorClass::Cancelled), "given up"),
+            (by_hook(ErrorClass::Terminal), "does not help"),
+            (Rejection::NameTooLong { len: 1 }, "does not help"),
+            (Rejection::TooManyRuns { limit: 1 }, "Stop calling"),
+            (Rejection::NotGranted, "would have to allow it"),
+        ];
+        for (rejection, words) in table {
+            assert!(rejection.advice().contains(words), "{rejection:?}: {}", rejection.advice());
+        }
+    }
+}

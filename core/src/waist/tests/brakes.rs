@@ -209,6 +209,24 @@ fn limits_out_of_bounds_build_nothing() {
     }
 }
 
+#[test]
+fn limits_at_their_bounds_are_taken() {
+    let table: [Set<BrakeLimits>; 4] = [
+        |limits| (limits.max_calls, limits.window) = (10_000, Duration::from_micros(1)),
+        |limits| (limits.error_percent, limits.error_samples, limits.max_runs) = (100, 1000, 65_536),
+        |limits| (limits.error_percent, limits.error_samples, limits.max_runs) = (1, 1, 1),
+        // What is off needs none.
+        |limits| (limits.window, limits.error_samples) = (Duration::ZERO, 0),
+    ];
+    for set in table {
+        waist(set);
+    }
+    for max_records in [1, 1_000_000] {
+        assert!(Waist::new(Bindings { max_records, ..Bindings::default() }).is_ok());
+    }
+    assert!(Waist::new(Bindings { max_records: 1_000_001, ..Bindings::default() }).is_err());
+}
+
 /// Remembers every call since the reset, and looks through all of them each time.
 #[derive(Default)]
 struct Model {
@@ -302,8 +320,15 @@ fn a_run_is_halted_by_hand_whatever_it_has_done() {
         assert_eq!(once(&mut halting, &call, End::ok(), at(3)), Some(Brake::Operator));
     }
     assert_eq!(once(&mut halting, &in_run("other"), End::ok(), at(3)), None);
+    while halting.poll_record().is_some() {}
     assert_eq!(halting.reset(Some("r")), Some(halt));
     assert_eq!(once(&mut halting, &in_run("r"), End::ok(), at(4)), None);
+    halting.halt(Some("r"), at(5));
+    let told: Vec<_> = core::iter::from_fn(|| halting.poll_record()).collect();
+    let told: Vec<_> =
+        told.iter().map(|record| (record.kind.as_str(), &*record.action, record.rule)).collect();
+    let (start, end) = (("start", "a", None), ("end", "a", None));
+    assert_eq!(told, [("reset", "reset", None), start, end, ("halt", "halt", Some("operator"))]);
 
     let mut off = waist(|_| ());
     assert_eq!(off.halt(None, at(0)), None, "there is nothing that could");

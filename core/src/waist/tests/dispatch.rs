@@ -146,6 +146,7 @@ fn nothing_bound_admits_all_and_anything_bound_fails_closed() {
     assert_eq!(admitted.sequence(), None);
     open.end(admitted, End::failed(ErrorClass::Terminal), NOW);
     assert!(open.begin(&Call::new("x".repeat(MAX_NAME_BYTES + 1)), NOW).is_ok());
+    assert_eq!((open.is_bound(), open.reset(None)), (false, None));
     assert_eq!((open.poll_record(), open.lost_records()), (None, 0));
 
     let one: [(&str, Set); 7] = [
@@ -385,6 +386,16 @@ proptest! {
         prop_assert_eq!(started.len() as u64, ended + open.len() as u64);
         prop_assert_eq!(waist.lost_records(), 0);
     }
+}
+
+#[test]
+fn a_waist_shows_what_binds_it() {
+    let waist = bound(|bindings| {
+        bindings.hooks = witnesses(&["a", "b"], &Log::default());
+        bindings.grant = Some(Grant::of(["read"]).into());
+    });
+    let shown = format!("{waist:?}");
+    assert!(shown.contains(r#"hooks: ["a", "b"]"#) && shown.contains(r#"{"read"}"#), "{shown}");
 }
 
 #[test]
