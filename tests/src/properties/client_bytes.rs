@@ -15,6 +15,8 @@ use sanswire::mcp::{Method, Revision};
 use sanswire::{Instant, Machine};
 use serde_json::Value;
 
+use super::stream::{Role, Stage};
+
 // In an input, what the application does; these bytes are in no UTF-8 text. All others are the server's.
 
 /// A tool is called.
@@ -28,9 +30,6 @@ const WAIT: u8 = 0xfc;
 pub const GO_ON: u8 = 0xfd;
 /// What waits is written.
 pub const WRITE: u8 = 0xfe;
-/// Stands for many copies of the byte before it: how a short input gets long lines.
-const REPEAT: u8 = 0xff;
-const COPIES: usize = 1_500;
 
 /// What was asked and is open, what became of it, and everything that was written.
 struct Asking {
@@ -56,24 +55,7 @@ struct Asking {
 pub fn check_client_bytes(data: &[u8]) {
     let [setting, history @ ..] = data else { return };
     let mut asking = Asking::new(*setting);
-    let mut waiting: Vec<u8> = Vec::new();
-    let mut room = 200_000_usize;
-    for byte in history {
-        match *byte {
-            REPEAT => {
-                if let Some(last) = waiting.last().copied().filter(|_| room > COPIES) {
-                    waiting.extend(std::iter::repeat_n(last, COPIES));
-                    room -= COPIES;
-                }
-            }
-            CALL..=WRITE => {
-                asking.read(&mut waiting);
-                asking.act(*byte);
-            }
-            byte => waiting.push(byte),
-        }
-    }
-    asking.read(&mut waiting);
+    asking.play(history);
     asking.end(setting & 0x80 != 0);
 }
 
@@ -122,14 +104,57 @@ impl Asking {
         }
     }
 
-    /// The server's bytes, as far as they are wanted.
-    fn read(&mut self, waiting: &mut Vec<u8>) {
-        while !waiting.is_empty() && self.machine.wants_read() {
-            let taken = self.machine.handle_input(waiting, self.now);
-            assert!(taken > 0 || !self.machine.wants_read(), "it wants to read and takes nothing");
-            waiting.drain(..taken);
-            self.look();
+    fn asked(&mut self, asked: Result<RequestHandle, sanswire::error::ApiError>) {
+        if let Ok(request) = asked {
+            assert!(self.ready == 1, "it was not ready");
+            assert!(!self.open.contains(&request) && !self.over.contains(&request), "a handle twice");
+            self.open.push(request);
+            self.asked += 1;
         }
+    }
+
+    fn end(&mut self, by_us: bool) {
+        if by_us {
+            self.machine.close(self.now)
+        } else {
+            self.machine.handle_eof(self.now)
+        }
+        for _ in 0..4 {
+            self.look();
+            self.write();
+            self.now = self.now.saturating_add(Duration::from_secs(1000));
+            self.machine.handle_timeout(self.now);
+        }
+        self.look();
+        assert!(self.closed, "it never ends");
+        assert_eq!(self.machine.poll_timeout(), None);
+        assert_eq!(self.asked, self.ended, "one end for each");
+        let late = self.machine.call_tool("t", None, &RequestOptions::default(), self.now);
+        assert!(late.is_err(), "it takes requests after its end");
+        assert!(self.written.is_empty() || self.written.ends_with(b"\n"));
+        let mut ids = BTreeSet::new();
+        for line in self.written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let shown = String::from_utf8_lossy(line);
+            match jsonrpc::parse(Bytes::copy_from_slice(line), MAX_DEPTH) {
+                Ok(Message::Request { .. }) => {
+                    let message: Value = serde_json::from_slice(line).expect("JSON");
+                    assert!(
+                        ids.insert(message["id"].as_u64().expect("ids are counted")),
+                        "an id twice: {shown}"
+                    );
+                }
+                Ok(_) => {}
+                Err(fault) => panic!("{shown}: {fault}"),
+            }
+        }
+    }
+}
+
+impl Role for Asking {
+    type Machine = LineConnection;
+
+    fn stage(&mut self) -> Stage<'_, LineConnection> {
+        Stage { machine: &mut self.machine, now: &mut self.now, written: &mut self.written }
     }
 
     fn look(&mut self) {
@@ -163,15 +188,6 @@ impl Asking {
             }
         }
         assert!(!self.closed || self.open.is_empty(), "it is over, and {:?} never ended", self.open);
-    }
-
-    fn asked(&mut self, asked: Result<RequestHandle, sanswire::error::ApiError>) {
-        if let Ok(request) = asked {
-            assert!(self.ready == 1, "it was not ready");
-            assert!(!self.open.contains(&request) && !self.over.contains(&request), "a handle twice");
-            self.open.push(request);
-            self.asked += 1;
-        }
     }
 
     fn act(&mut self, what: u8) {
@@ -221,13 +237,7 @@ impl Asking {
                     }
                 }
             }
-            WAIT => {
-                self.now = self.now.saturating_add(Duration::from_millis(2600));
-                self.machine.handle_timeout(self.now);
-                self.look();
-                let next = self.machine.poll_timeout();
-                assert!(next.is_none_or(|next| next > self.now), "a deadline that does not pass");
-            }
+            WAIT => self.pass(Duration::from_millis(2600)),
             GO_ON => {
                 if let Some(input) = self.rounds.pop() {
                     let answers = InputAnswers::collect(&input, |_| InputAnswer::Cancel);
@@ -239,49 +249,5 @@ impl Asking {
             _ => self.write(),
         }
         self.look();
-    }
-
-    fn write(&mut self) {
-        while !self.machine.transmit().is_empty() {
-            self.written.extend_from_slice(self.machine.transmit());
-            let len = self.machine.transmit().len();
-            self.machine.handle_written(len, self.now);
-        }
-    }
-
-    fn end(&mut self, by_us: bool) {
-        if by_us {
-            self.machine.close(self.now)
-        } else {
-            self.machine.handle_eof(self.now)
-        }
-        for _ in 0..4 {
-            self.look();
-            self.write();
-            self.now = self.now.saturating_add(Duration::from_secs(1000));
-            self.machine.handle_timeout(self.now);
-        }
-        self.look();
-        assert!(self.closed, "it never ends");
-        assert_eq!(self.machine.poll_timeout(), None);
-        assert_eq!(self.asked, self.ended, "one end for each");
-        let late = self.machine.call_tool("t", None, &RequestOptions::default(), self.now);
-        assert!(late.is_err(), "it takes requests after its end");
-        assert!(self.written.is_empty() || self.written.ends_with(b"\n"));
-        let mut ids = BTreeSet::new();
-        for line in self.written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let shown = String::from_utf8_lossy(line);
-            match jsonrpc::parse(Bytes::copy_from_slice(line), MAX_DEPTH) {
-                Ok(Message::Request { .. }) => {
-                    let message: Value = serde_json::from_slice(line).expect("JSON");
-                    assert!(
-                        ids.insert(message["id"].as_u64().expect("ids are counted")),
-                        "an id twice: {shown}"
-                    );
-                }
-                Ok(_) => {}
-                Err(fault) => panic!("{shown}: {fault}"),
-            }
-        }
     }
 }

@@ -11,6 +11,7 @@ pub mod http_h1;
 pub mod legality;
 pub mod schema_round_trip;
 pub mod server_bytes;
+pub(crate) mod stream;
 
 pub use client_bytes::check_client_bytes;
 pub use conversations::{check_client_ops, check_pair, check_server_ops};

@@ -15,6 +15,7 @@ use sanswire::{Instant, Machine};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::stream::{Role, Stage};
 use crate::served::{complete, config, raw};
 
 /// In an input, what the application does; these bytes are in no UTF-8 text. All others are the client's.
@@ -25,9 +26,6 @@ const ASK: u8 = 0xfb;
 const WAIT: u8 = 0xfc;
 const CHANGE: u8 = 0xfd;
 const WRITE: u8 = 0xfe;
-/// Stands for many copies of the byte before it: how a short input gets long lines.
-const REPEAT: u8 = 0xff;
-const COPIES: usize = 1_500;
 /// What a client writes is kept if it is no more than that.
 const MAX_KEPT: usize = 20_000;
 
@@ -56,24 +54,7 @@ struct Served {
 pub fn check_server_bytes(data: &[u8]) {
     let [setting, history @ ..] = data else { return };
     let mut served = Served::new(*setting);
-    let mut waiting: Vec<u8> = Vec::new();
-    let mut room = 200_000_usize;
-    for byte in history {
-        match *byte {
-            REPEAT => {
-                if let Some(last) = waiting.last().copied().filter(|_| room > COPIES) {
-                    waiting.extend(std::iter::repeat_n(last, COPIES));
-                    room -= COPIES;
-                }
-            }
-            ANSWER..=WRITE => {
-                served.read(&mut waiting);
-                served.act(*byte);
-            }
-            byte => waiting.push(byte),
-        }
-    }
-    served.read(&mut waiting);
+    served.play(history);
     served.end();
 }
 
@@ -125,41 +106,6 @@ impl Served {
         }
     }
 
-    /// The client's bytes, as far as they are wanted.
-    fn read(&mut self, waiting: &mut Vec<u8>) {
-        while !waiting.is_empty() && self.machine.wants_read() {
-            let taken = self.machine.handle_input(waiting, self.now);
-            let kept = taken.min(MAX_KEPT.saturating_add(1).saturating_sub(self.read.len()));
-            self.read.extend_from_slice(&waiting[..kept]);
-            assert!(taken > 0 || !self.machine.wants_read(), "it wants to read and takes nothing");
-            waiting.drain(..taken);
-            self.look();
-        }
-    }
-
-    fn look(&mut self) {
-        assert!(self.machine.retained_bytes() <= self.most, "{} bytes held", self.machine.retained_bytes());
-        while let Some(event) = self.machine.poll_event() {
-            assert!(!self.closed, "an event after the last: {event:?}");
-            match event {
-                Event::Request { request, .. } => {
-                    assert!(!self.over.contains(&request) && !self.open.contains(&request), "reported twice");
-                    self.reported += 1;
-                    self.open.push(request);
-                }
-                Event::Cancelled { request, .. } => {
-                    let place = self.open.iter().position(|open| *open == request);
-                    self.open.remove(place.expect("what is cancelled was open"));
-                    self.over.insert(request);
-                    self.cancelled += 1;
-                }
-                Event::Answered { peer, .. } => assert!(self.asked.remove(&peer), "an answer to no question"),
-                Event::Closed(_) => self.closed = true,
-                _ => {}
-            }
-        }
-    }
-
     fn answer(&mut self, place: usize, reply: &Reply) {
         let request = self.open[place];
         if self.machine.respond(request, reply, self.now).is_ok() {
@@ -170,61 +116,6 @@ impl Served {
         if let Some(over) = self.over.first() {
             let again = self.machine.respond(*over, &Reply::text("again"), self.now);
             assert!(again.is_err(), "what is over was answered");
-        }
-    }
-
-    fn act(&mut self, what: u8) {
-        let (first, last) = (0, self.open.len().saturating_sub(1));
-        let roots = InputRequest { kind: InputKind::ListRoots, params: None };
-        match what {
-            ANSWER if !self.open.is_empty() => {
-                let result = json!({"content": [], "structuredContent": {}, "messages": [], "contents": []});
-                self.answer(first, &complete(&result));
-            }
-            ANSWER_OTHERWISE if !self.open.is_empty() => {
-                let requests = vec![KeyedInput { key: "k".into(), request: roots }];
-                let asking = Reply::InputRequired { requests, state: Some("s".into()) };
-                let others =
-                    [Reply::Error(ErrorObject::new(7, "no")), asking, Reply::text(&"x".repeat(3000))];
-                self.answer(last, &others[self.answered % 3]);
-            }
-            TELL => {
-                if let Some(request) = self.open.last() {
-                    let progress =
-                        Notice::Progress { progress: self.answered as f64, total: None, message: None };
-                    let _ = self.machine.notify(*request, &progress, self.now);
-                    let log = Notice::Log { level: LogLevel::Error, logger: None, data: RawJson::null() };
-                    let _ = self.machine.notify(*request, &log, self.now);
-                }
-                let _ = self.machine.log(LogLevel::Info, None, &RawJson::null(), self.now);
-            }
-            ASK => {
-                if let Some(request) = self.open.first() {
-                    let asked = self.machine.request_input(*request, &roots, self.now);
-                    self.asked.extend(asked);
-                }
-            }
-            WAIT => {
-                self.now = self.now.saturating_add(Duration::from_millis(600));
-                self.machine.handle_timeout(self.now);
-                self.look();
-                let next = self.machine.poll_timeout();
-                assert!(next.is_none_or(|next| next > self.now), "a deadline that does not pass");
-            }
-            CHANGE => {
-                self.machine.tools_changed(self.now);
-                let _ = self.machine.resource_updated("x:y", self.now);
-            }
-            _ => self.write(),
-        }
-        self.look();
-    }
-
-    fn write(&mut self) {
-        while !self.machine.transmit().is_empty() {
-            self.written.extend_from_slice(self.machine.transmit());
-            let len = self.machine.transmit().len();
-            self.machine.handle_written(len, self.now);
         }
     }
 
@@ -290,5 +181,84 @@ impl Served {
                     .any(|at| matches!(from(at), Some(Ok(value)) if meant == value));
             assert!(asked, "nobody used that id: {shown}");
         }
+    }
+}
+
+impl Role for Served {
+    type Machine = LineConnection;
+
+    fn stage(&mut self) -> Stage<'_, LineConnection> {
+        Stage { machine: &mut self.machine, now: &mut self.now, written: &mut self.written }
+    }
+
+    fn took(&mut self, bytes: &[u8]) {
+        let kept = bytes.len().min(MAX_KEPT.saturating_add(1).saturating_sub(self.read.len()));
+        self.read.extend_from_slice(&bytes[..kept]);
+    }
+
+    fn look(&mut self) {
+        assert!(self.machine.retained_bytes() <= self.most, "{} bytes held", self.machine.retained_bytes());
+        while let Some(event) = self.machine.poll_event() {
+            assert!(!self.closed, "an event after the last: {event:?}");
+            match event {
+                Event::Request { request, .. } => {
+                    assert!(!self.over.contains(&request) && !self.open.contains(&request), "reported twice");
+                    self.reported += 1;
+                    self.open.push(request);
+                }
+                Event::Cancelled { request, .. } => {
+                    let place = self.open.iter().position(|open| *open == request);
+                    self.open.remove(place.expect("what is cancelled was open"));
+                    self.over.insert(request);
+                    self.cancelled += 1;
+                }
+                Event::Answered { peer, .. } => assert!(self.asked.remove(&peer), "an answer to no question"),
+                Event::Closed(_) => self.closed = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn act(&mut self, what: u8) {
+        let (first, last) = (0, self.open.len().saturating_sub(1));
+        let roots = InputRequest { kind: InputKind::ListRoots, params: None };
+        match what {
+            ANSWER if !self.open.is_empty() => {
+                let result = json!({"content": [], "structuredContent": {}, "messages": [], "contents": []});
+                self.answer(first, &complete(&result));
+            }
+            ANSWER_OTHERWISE if !self.open.is_empty() => {
+                let requests = vec![KeyedInput { key: "k".into(), request: roots }];
+                let asking = Reply::InputRequired { requests, state: Some("s".into()) };
+                let others =
+                    [Reply::Error(ErrorObject::new(7, "no")), asking, Reply::text(&"x".repeat(3000))];
+                self.answer(last, &others[self.answered % 3]);
+            }
+            TELL => {
+                if let Some(request) = self.open.last() {
+                    let progress =
+                        Notice::Progress { progress: self.answered as f64, total: None, message: None };
+                    let _ = self.machine.notify(*request, &progress, self.now);
+                    let log = Notice::Log { level: LogLevel::Error, logger: None, data: RawJson::null() };
+                    let _ = self.machine.notify(*request, &log, self.now);
+                }
+                let _ = self.machine.log(LogLevel::Info, None, &RawJson::null(), self.now);
+            }
+            ASK => {
+                if let Some(request) = self.open.first() {
+                    let asked = self.machine.request_input(*request, &roots, self.now);
+                    self.asked.extend(asked);
+                }
+            }
+            WAIT => self.pass(Duration::from_millis(600)),
+            CHANGE => {
+                self.machine.tools_changed(self.now);
+                let _ = self.machine.resource_updated("x:y", self.now);
+            }
+            // And an answer where nothing is open.
+            WRITE | ANSWER | ANSWER_OTHERWISE => self.write(),
+            _ => {}
+        }
+        self.look();
     }
 }

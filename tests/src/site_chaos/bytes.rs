@@ -4,6 +4,7 @@ use sanswire::Machine as _;
 use sanswire::server::ListKind;
 
 use super::{World, run};
+use crate::properties::stream::Tape;
 use crate::seed::Rng;
 
 /// In an input of [`check_http_site`], what happens; these bytes are in no UTF-8 text. All others are sent.
@@ -13,9 +14,6 @@ const END: u8 = 0xfb;
 const WAIT: u8 = 0xfc;
 const ANSWER: u8 = 0xfd;
 const OTHER: u8 = 0xfe;
-/// Stands for many copies of the byte before it.
-const REPEAT: u8 = 0xff;
-const COPIES: usize = 1500;
 
 /// Takes every choice of [`run`] from `data`, if it begins with an even byte, and else the bytes that two connections
 /// bring, with what happens meanwhile.
@@ -33,7 +31,7 @@ pub fn check_http_site(data: &[u8]) {
 }
 
 fn any_bytes(data: &[u8]) {
-    let (mut rng, mut sum, mut place, mut room) = (Rng::new(0), 0, 0, 100_000_usize);
+    let (mut rng, mut sum, mut place, mut tape) = (Rng::new(0), 0, 0, Tape::new(100_000));
     let mut world = World::new(&mut rng, false);
     for byte in data {
         while world.clients.len() < 2 {
@@ -41,19 +39,8 @@ fn any_bytes(data: &[u8]) {
             // What it is answered is not compared with what it asked.
             world.clients.iter_mut().for_each(|client| client.spoilt = true);
         }
-        let sent = &mut world.clients[place].sent;
-        match *byte {
-            REPEAT => {
-                if let Some(last) = sent.last().copied().filter(|_| room > COPIES) {
-                    sent.extend(std::iter::repeat_n(last, COPIES));
-                    room -= COPIES;
-                }
-                continue;
-            }
-            0..=0xf7 => {
-                sent.push(*byte);
-                continue;
-            }
+        let Some(act) = tape.take(*byte, &mut world.clients[place].sent) else { continue };
+        match act {
             OTHER => {
                 world.read(place, true, 0);
                 place = 1 - place;
