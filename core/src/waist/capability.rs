@@ -90,6 +90,8 @@ mod tests {
         assert_eq!(narrow(None, Some(&parent)), Some(parent.clone()));
         assert_eq!(narrow(Some(&zero), Some(&parent)), Some(zero.clone()));
         assert_eq!(narrow(Some(&parent), Some(&zero)), Some(zero));
+        let (asked, both) = (Grant::of(["a", "c", "b"]), Grant::of(["a", "b"]));
+        assert_eq!(narrow(Some(&Grant::of(["d", "b", "a"])), Some(&asked)), Some(both));
     }
 
     fn any_grant() -> impl Strategy<Value = Option<Grant>> {
