@@ -13,6 +13,9 @@ mod http_client;
 mod http_endpoint;
 mod http_h1;
 mod http_pool;
+// What a system's own calls ask for differs.
+#[cfg(target_os = "linux")]
+mod runtimes;
 mod served;
 
 #[global_allocator]
@@ -86,6 +89,14 @@ fn main() {
         ("endpoint_batches_as_long_as_allowed", http_endpoint::endpoint_batches_as_long_as_allowed),
         ("a_call_of_a_client", counts::a_call_of_a_client),
         ("a_call_of_a_server", counts::a_call_of_a_server),
+        #[cfg(target_os = "linux")]
+        ("a_call_of_a_client_on_threads", runtimes::a_call_of_a_client_on_threads),
+        #[cfg(target_os = "linux")]
+        ("a_call_of_a_server_on_threads", runtimes::a_call_of_a_server_on_threads),
+        #[cfg(target_os = "linux")]
+        ("a_call_of_an_async_client", runtimes::a_call_of_an_async_client),
+        #[cfg(target_os = "linux")]
+        ("a_call_of_an_async_server", runtimes::a_call_of_an_async_server),
         ("fleet_notifications_that_nobody_takes", fleet::fleet_notifications_that_nobody_takes),
         ("fleet_results_that_nobody_takes", fleet::fleet_results_that_nobody_takes),
     ];
