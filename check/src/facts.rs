@@ -31,6 +31,14 @@ impl Facts {
         self.opened.as_ref()?.view().get("capabilities")
     }
 
+    /// The methods that list what it declares.
+    pub(crate) fn lists(&self) -> Vec<&'static str> {
+        [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")]
+            .into_iter()
+            .filter_map(|(capability, list)| self.declares(capability).then_some(list))
+            .collect()
+    }
+
     /// Whether it declares this of a capability: `subscribe` of `resources`.
     pub(crate) fn declares_part(&self, capability: &str, part: &str) -> bool {
         let declared = self.capabilities().and_then(|all| all.get(capability)?.get(part)?.as_bool());

@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &[],
         company: Company::Alone,
         explain: "Answer initialize with the newest version that you speak: the client decides whether it goes on. An error, or an echo of what you do not speak, leaves it with nothing to decide on.",
-        script: Script::Server(unknown_version),
+        script: Script::Server(|talk| known_version(talk, "1999-01-01")),
     },
     Check {
         id: "lifecycle-exit-on-eof",
@@ -44,11 +44,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn unknown_version(talk: &mut Talk) -> Result<(), Finding> {
-    let answer = talk.request(
-        "initialize",
-        r#""protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"sanswire check","version":"1"}"#,
-    )?;
+/// Asks for a version that there is not.
+pub(super) fn known_version(talk: &mut Talk, asked: &str) -> Result<(), Finding> {
+    let members = format!(
+        r#""protocolVersion":"{asked}","capabilities":{{}},"clientInfo":{{"name":"sanswire check","version":"1"}}"#
+    );
+    let answer = talk.request("initialize", &members)?;
     let version = answer.result().and_then(|result| result.get("protocolVersion")?.str());
     if version.and_then(|version| Revision::from_date(&version.decode())).is_some() {
         return Ok(());

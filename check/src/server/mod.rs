@@ -20,14 +20,23 @@ macro_rules! shared {
     };
 }
 
+mod base;
+mod cancel;
+mod capabilities;
 mod completion;
 mod forms;
 mod framing;
+mod handshake;
 mod ids;
 mod lifecycle;
+mod listen;
 mod listing;
+mod logging;
+mod modern;
 mod pagination;
+mod progress;
 mod prompts;
+mod requests;
 mod resources;
 mod schema;
 mod tool_schemas;
@@ -43,8 +52,16 @@ use crate::talk::Answer;
 pub fn all() -> impl Iterator<Item = &'static Check> + Clone {
     [
         lifecycle::CHECKS,
+        handshake::CHECKS,
+        modern::CHECKS,
+        capabilities::CHECKS,
         framing::CHECKS,
         ids::CHECKS,
+        cancel::CHECKS,
+        progress::CHECKS,
+        logging::CHECKS,
+        listen::CHECKS,
+        requests::CHECKS,
         schema::CHECKS,
         listing::CHECKS,
         pagination::CHECKS,

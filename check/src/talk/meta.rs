@@ -2,6 +2,9 @@
 
 use sanswire::mcp::Revision;
 
+use super::{Answer, Talk};
+use crate::finding::Finding;
+
 /// The metadata of one request, as JSON: what is `None` is left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Meta {
@@ -39,6 +42,32 @@ impl Meta {
         meta.extend((!self.more.is_empty()).then(|| self.more.clone()));
         let comma = if members.is_empty() { "" } else { "," };
         format!(r#"{{"_meta":{{{}}}{comma}{members}}}"#, meta.join(","))
+    }
+}
+
+impl Talk {
+    /// Asks with these metadata, and gives the id.
+    pub(crate) fn ask_with(&mut self, method: &str, meta: &Meta, members: &str) -> String {
+        let id = self.id().to_string();
+        let params = meta.params(members);
+        self.say_line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+        id
+    }
+
+    /// Asks with these metadata and waits for the answer.
+    pub(crate) fn request_with(
+        &mut self,
+        method: &str,
+        meta: &Meta,
+        members: &str,
+    ) -> Result<Answer, Finding> {
+        let id = self.ask_with(method, meta, members);
+        self.answer_to(&id)
+    }
+
+    /// The metadata of a plain request.
+    pub(crate) fn meta(&self) -> Meta {
+        Meta::of(self.revision)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Answer, Request, Server};
+use crate::{Answer, Request, Server, modern};
 
 /// Says it.
 pub(crate) fn answer(server: &Server, request: &Request<'_>, answer: Answer) {
@@ -10,7 +10,7 @@ pub(crate) fn answer(server: &Server, request: &Request<'_>, answer: Answer) {
         Answer::Later => return,
         Answer::Result(mut result) => {
             if request.modern {
-                result["resultType"] = json!("complete");
+                modern::complete(server, request, &mut result);
             }
             let pretty = server.fault("indented") && request.method == "tools/list";
             let result =
@@ -18,7 +18,11 @@ pub(crate) fn answer(server: &Server, request: &Request<'_>, answer: Answer) {
             format!(r#""result":{}"#, result.unwrap_or_default())
         }
         Answer::Error(refusal) => {
-            format!(r#""error":{{"code":{},"message":"{}"}}"#, refusal.code, refusal.message)
+            let mut error = json!({"code": refusal.code, "message": refusal.message});
+            if !refusal.data.is_null() {
+                error["data"] = refusal.data;
+            }
+            format!(r#""error":{error}"#)
         }
     };
     server.out.line(&format!(r#"{{"jsonrpc":"2.0","id":{},{body}}}"#, request.id));

@@ -42,7 +42,7 @@ pub(crate) fn says_nothing_that_is_meant(server: &Server) -> bool {
 }
 
 /// Reads until the end of standard input.
-pub(crate) fn serve(server: &Server) {
+pub(crate) fn serve(server: &'static Server) {
     let (mut pending, mut chunk) = (Vec::new(), vec![0; 64 << 10]);
     while let Ok(len @ 1..) = io::stdin().lock().read(&mut chunk) {
         // What is no line by itself is dropped.
@@ -61,7 +61,7 @@ pub(crate) fn serve(server: &Server) {
     }
 }
 
-fn take_line(server: &Server, line: &[u8]) {
+fn take_line(server: &'static Server, line: &[u8]) {
     let text = String::from_utf8_lossy(line);
     let pieces: Vec<&str> = if server.fault("splits-at-unicode") {
         text.split(['\u{2028}', '\u{2029}', '\u{85}']).collect()

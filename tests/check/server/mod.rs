@@ -1,12 +1,19 @@
 //! What is wrong with the faulty server, by subject.
 
+mod cancel;
+mod capabilities;
 mod completion;
 mod framing;
 mod ids;
 mod lifecycle;
+mod listen;
 mod listing;
+mod logging;
+mod modern;
 mod pagination;
+mod progress;
 mod prompts;
+mod requests;
 mod resources;
 mod schema;
 mod tools;
@@ -18,8 +25,15 @@ pub(crate) type Fault = (&'static str, &'static [&'static str]);
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
     [
         lifecycle::FAULTS,
+        modern::FAULTS,
+        capabilities::FAULTS,
         framing::FAULTS,
         ids::FAULTS,
+        cancel::FAULTS,
+        progress::FAULTS,
+        logging::FAULTS,
+        listen::FAULTS,
+        requests::FAULTS,
         schema::FAULTS,
         listing::FAULTS,
         pagination::FAULTS,

@@ -1,0 +1,11 @@
+//! Progress.
+
+use super::Fault;
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("refuses-falsy-tokens", &["progress-token-taken"]),
+    ("unasked-progress", &["progress-without-token"]),
+    ("late-progress", &["progress-after-answer", "progress-names-token"]),
+    ("text-tokens", &["progress-names-token"]),
+    ("shrinking-progress", &["progress-grows"]),
+];
