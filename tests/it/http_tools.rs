@@ -170,6 +170,49 @@ fn a_call_that_is_refused_for_its_head_is_corrected_once() {
 }
 
 #[test]
+fn an_error_about_another_request_is_no_reason_to_send_a_call_again() {
+    // What ran must not run twice because a server mixed up its answers.
+    let error = |id: &Value, code: i64| {
+        let data = json!({"supported": ["2026-07-28"]});
+        json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "no", "data": data}})
+            .to_string()
+    };
+    for code in [-32020, -32022] {
+        // All there is in an answer, and before the answer.
+        let mut rig = Rig::modern();
+        let call = rig.call("query", json!({}));
+        let sent = rig.take();
+        rig.answer(&sent, 200, &[JSON], error(&json!(77), code).as_bytes());
+        assert!(matches!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: true })), "{:?}", rig.events);
+        rig.quiet();
+
+        let call = rig.call("query", json!({}));
+        let sent = rig.take();
+        let done = json!({"jsonrpc": "2.0", "id": sent.message()["id"],
+            "result": {"resultType": "complete", "content": []}});
+        let stream = format!("data: {}\n\ndata: {done}\n\n", error(&json!(77), code));
+        rig.answer(&sent, 200, &[SSE], stream.as_bytes());
+        assert_eq!(rig.result(call)["content"], json!([]));
+        rig.quiet();
+
+        // One that names it, or nothing and stands alone, is about it.
+        for id in [None, Some(())] {
+            let mut rig = Rig::modern();
+            rig.call("query", json!({}));
+            let sent = rig.take();
+            let id = id.map(|()| sent.message()["id"].clone());
+            let mut error: Value = serde_json::from_str(&error(&Value::Null, code)).unwrap();
+            match id {
+                Some(id) => error["id"] = id,
+                None => drop(error.as_object_mut().unwrap().remove("id")),
+            }
+            rig.answer(&sent, 200, &[JSON], error.to_string().as_bytes());
+            assert!(rig.queued().is_some(), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_correction_that_fails_leaves_the_refusal() {
     for status in [200, 404, 503] {
         let mut rig = Rig::modern();

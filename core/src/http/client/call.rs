@@ -14,7 +14,7 @@ use crate::http::client::calls::Place;
 use crate::http::client::legacy::Gate;
 use crate::http::client::wire::{Reading, Role};
 use crate::http::head::{HttpHandle, ResponseHead};
-use crate::jsonrpc::{self, Kind, Message};
+use crate::jsonrpc::{self, Kind, Message, RequestId};
 use crate::mcp::{Era, Method, codes};
 use crate::time::Instant;
 
@@ -22,6 +22,30 @@ use crate::time::Instant;
 pub(in crate::http) const MAX_NOTES: usize = 256;
 /// How much of what a challenge says is kept.
 const MESSAGE_BYTES: usize = 4096;
+
+/// How an error stands in an answer, and so which request it can be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is what the request was refused with: it is about that, whatever id it carries.
+    Refusal,
+    /// It is all there is: it is about that if it names it, or nothing.
+    Alone,
+    /// Others may stand beside it: it is about what it names.
+    Among,
+}
+
+impl Standing {
+    /// Whether an error with this id answers `exchange`.
+    pub(super) fn answers(self, exchange: ExchangeHandle, id: Option<&RequestId>) -> bool {
+        match (self, id) {
+            (Self::Refusal, _) | (Self::Alone, None) => true,
+            (Self::Among, None) => false,
+            (Self::Alone | Self::Among, Some(id)) => id
+                .as_i64()
+                .is_some_and(|id| exchange.request_id().is_some_and(|own| u64::try_from(id) == Ok(own))),
+        }
+    }
+}
 
 impl Client {
     /// The session wants something sent.
@@ -234,8 +258,8 @@ impl Client {
             return self.call_ended(handle, ExchangeEnd::Refused(refusal), now);
         }
         if !self.falls_back(handle, status, Some(&error))
-            && !self.refetches(handle, &frame)
-            && !self.asks_another(handle, &frame)
+            && !self.refetches(handle, &frame, Standing::Refusal)
+            && !self.asks_another(handle, &frame, Standing::Refusal)
         {
             self.answer_by_error(handle, frame, now);
         }
@@ -245,7 +269,7 @@ impl Client {
     /// behind the address, and one of them knows it. Nothing was done, so it is sent once more. Says whether that is so.
     ///
     /// Spec: MCP 2026-07-28 basic/versioning, "Unsupported Versions".
-    fn asks_another(&mut self, handle: ExchangeHandle, frame: &Bytes) -> bool {
+    fn asks_another(&mut self, handle: ExchangeHandle, frame: &Bytes, standing: Standing) -> bool {
         let Some(revision) = self.session.revision().filter(|revision| revision.era() == Era::Modern) else {
             return false;
         };
@@ -254,13 +278,13 @@ impl Client {
             return false;
         }
         let depth = self.session.config().limits.max_json_depth;
-        let Ok(Message::Error { error, .. }) = jsonrpc::parse(frame.clone(), depth) else { return false };
+        let Ok(Message::Error { id, error }) = jsonrpc::parse(frame.clone(), depth) else { return false };
         let supported = error.data.as_ref().and_then(|data| data.view().get("supported"));
         let names_it = supported.is_some_and(|all| {
             all.kind() == Kind::Array
                 && all.elements().any(|one| one.str().is_some_and(|one| one.eq_str(revision.as_str())))
         });
-        if error.code != codes::UNSUPPORTED_VERSION || !names_it {
+        if error.code != codes::UNSUPPORTED_VERSION || !names_it || !standing.answers(handle, id.as_ref()) {
             return false;
         }
         let Some(call) = self.calls.remove(handle) else { return false };
@@ -286,7 +310,8 @@ impl Client {
     pub(super) fn deliver(&mut self, handle: ExchangeHandle, frame: Frame, only: bool, now: Instant) {
         let frame = match frame {
             Frame::Message(frame) => {
-                if self.refetches(handle, &frame) || self.asks_another(handle, &frame) {
+                let standing = if only { Standing::Alone } else { Standing::Among };
+                if self.refetches(handle, &frame, standing) || self.asks_another(handle, &frame, standing) {
                     return;
                 }
                 let frame = self.sift(handle, frame);

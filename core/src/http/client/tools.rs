@@ -14,6 +14,7 @@ use crate::exchange::{Exchange, ExchangeHandle, Partition};
 use crate::frame::Frame;
 use crate::http::client::Client;
 use crate::http::client::answer::cut;
+use crate::http::client::call::Standing;
 use crate::http::client::calls::Place;
 use crate::http::client::wire::Role;
 use crate::http::head::HttpHandle;
@@ -186,7 +187,7 @@ impl Client {
 
     /// A call was refused for what its head says: the tools are listed anew, and it is sent once more. Says whether
     /// that is so.
-    pub(super) fn refetches(&mut self, handle: ExchangeHandle, frame: &Bytes) -> bool {
+    pub(super) fn refetches(&mut self, handle: ExchangeHandle, frame: &Bytes, standing: Standing) -> bool {
         let Some(call) = self.calls.get(handle) else { return false };
         let exchange = &call.exchange;
         if call.again
@@ -200,8 +201,8 @@ impl Client {
             return false;
         }
         let depth = self.session.config().limits.max_json_depth;
-        let Ok(Message::Error { error, .. }) = jsonrpc::parse(frame.clone(), depth) else { return false };
-        if error.code != codes::HEADER_MISMATCH {
+        let Ok(Message::Error { id, error }) = jsonrpc::parse(frame.clone(), depth) else { return false };
+        if error.code != codes::HEADER_MISMATCH || !standing.answers(handle, id.as_ref()) {
             return false;
         }
         let partition = exchange.partition;
