@@ -65,7 +65,7 @@ fn a_conversation_is_the_same_as_bytes() {
     for seed in 0..300 {
         let script = Script::of(seed);
         let worlds = match script.world {
-            World::BadServer => CLIENT_OPS,
+            World::BadServer | World::BadHttpServer => CLIENT_OPS,
             World::BadClient => SERVER_OPS,
             World::Pair | World::Http | World::Host => PAIR,
         };

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use sanswire_tests::simulation::{Coverage, Script, Step, Who, World, check, menu, minimise};
+use sanswire_tests::simulation::{Coverage, Script, Step, Who, World, check, menu, minimise, web_menu};
 
 #[test]
 fn conversations_of_every_kind_keep_the_golden_rules() {
     // Golden rules 1 to 6.
     let mut seen = Coverage::default();
-    for seed in 0..400 {
+    for seed in 0..700 {
         let script = Script::of(seed);
         if let Err(failure) = check(&script, &mut seen) {
             let (shortest, how) = minimise(&script, &failure);
@@ -33,6 +33,9 @@ fn conversations_of_every_kind_keep_the_golden_rules() {
     ] {
         assert!(seen.count("outcome", outcome) > 0, "never {outcome}: {}", seen.text());
     }
+    for outcome in ["complete", "refused", "challenged", "session gone", "invalid", "too large"] {
+        assert!(seen.count("outcome over HTTP", outcome) > 0, "never {outcome}: {}", seen.text());
+    }
 }
 
 #[test]
@@ -46,6 +49,8 @@ fn every_behaviour_of_the_menu_is_met() {
     }
     let names: BTreeSet<_> = menu::SERVER_MENU.iter().map(|entry| entry.name).collect();
     assert_eq!(names.len(), menu::SERVER_MENU.len(), "a name stands for two behaviours");
+    let names: BTreeSet<_> = web_menu::WEB_MENU.iter().map(|entry| entry.name).collect();
+    assert_eq!(names.len(), web_menu::WEB_MENU.len(), "a name stands for two behaviours");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Runs conversations by their seeds; see [`sanswire_tests::simulation`].
 //!
-//! `simulate --seeds A..B [--jobs N]` runs them all and tells how many there were a second and what they met. The first
-//! that fails ends it: it is made short and written down. `simulate --seed N` runs one, `simulate --script FILE` what was
-//! written down; both tell what happened. `simulate --bytes TARGET FILE` runs what a fuzz target found.
+//! `simulate --seeds A..B [--world NAME] [--jobs N]` runs them all, or those of one world, and tells how many there were a
+//! second and what they met. The first that fails ends it: it is made short and written down. `simulate --seed N` runs one,
+//! `simulate --script FILE` what was written down; both tell what happened. `simulate --bytes TARGET FILE` runs what a fuzz
+//! target found.
 #![expect(clippy::print_stderr, reason = "its output is for a terminal")]
 
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use sanswire_tests::properties::conversations::{CLIENT_OPS, PAIR, SERVER_OPS};
-use sanswire_tests::simulation::{Coverage, Script, check, minimise, silence};
+use sanswire_tests::simulation::{Coverage, Script, World, check, minimise, silence};
 
 /// So many seeds are taken at once.
 const TAKEN: u64 = 64;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[String]) -> Result<(), String> {
-    let usage = "usage: simulate --seeds A..B [--jobs N] | --seed N | --script FILE | --bytes TARGET FILE";
+    let usage = "usage: simulate --seeds A..B [--world NAME] [--jobs N] | --seed N | --script FILE | --bytes TARGET FILE";
     let value = |name: &str| {
         let at = words.iter().position(|word| word == name)?;
         words.get(at + 1).cloned()
@@ -58,7 +59,11 @@ fn run(words: &[String]) -> Result<(), String> {
     let seeds = value("--seeds").ok_or(usage)?;
     let (from, to) = seeds.split_once("..").ok_or(usage)?;
     let jobs = value("--jobs").map_or(Ok(1), |jobs| number(&jobs))?;
-    many(number(from)?, number(to)?, jobs.max(1))
+    let world = match value("--world") {
+        Some(name) => Some(World::ALL.into_iter().find(|world| world.name() == name).ok_or(usage)?),
+        None => None,
+    };
+    many(number(from)?, number(to)?, world, jobs.max(1))
 }
 
 fn one(script: &Script) -> Result<(), String> {
@@ -68,10 +73,10 @@ fn one(script: &Script) -> Result<(), String> {
     done
 }
 
-fn many(from: u64, to: u64, jobs: u64) -> Result<(), String> {
+fn many(from: u64, to: u64, world: Option<World>, jobs: u64) -> Result<(), String> {
     let started = Instant::now();
     let (next, stop) = (AtomicU64::new(from), AtomicBool::new(false));
-    let all = Mutex::new(Coverage::default());
+    let (all, runs) = (Mutex::new(Coverage::default()), AtomicU64::new(0));
     let failed: Mutex<Option<(u64, String)>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
@@ -83,7 +88,12 @@ fn many(from: u64, to: u64, jobs: u64) -> Result<(), String> {
                         break;
                     }
                     for seed in first..(first + TAKEN).min(to) {
-                        if let Err(failure) = check(&Script::of(seed), &mut seen) {
+                        let script = Script::of(seed);
+                        if world.is_some_and(|world| world != script.world) {
+                            continue;
+                        }
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        if let Err(failure) = check(&script, &mut seen) {
                             stop.store(true, Ordering::Relaxed);
                             let mut failed = failed.lock().unwrap();
                             if failed.as_ref().is_none_or(|(known, _)| seed < *known) {
@@ -105,7 +115,7 @@ fn many(from: u64, to: u64, jobs: u64) -> Result<(), String> {
         ));
     }
     let seconds = started.elapsed().as_secs_f64();
-    let runs = to.saturating_sub(from);
+    let runs = runs.into_inner();
     eprint!("{}", all.into_inner().unwrap().text());
     eprintln!("{runs} runs in {seconds:.1} s, {:.0} a second", runs as f64 / seconds);
     Ok(())

@@ -4,8 +4,8 @@ use crate::simulation::{Coverage, Script, World, keeps_the_rules};
 
 /// Both sides are ours: over lines, over HTTP, and a host with its servers.
 pub const PAIR: &[World] = &[World::Pair, World::Http, World::Host];
-/// Our client, and a server that misbehaves.
-pub const CLIENT_OPS: &[World] = &[World::BadServer];
+/// Our client over lines and over HTTP, and a server that misbehaves.
+pub const CLIENT_OPS: &[World] = &[World::BadServer, World::BadHttpServer];
 /// Our server, and a client that misbehaves.
 pub const SERVER_OPS: &[World] = &[World::BadClient];
 

@@ -14,6 +14,7 @@ use sanswire::mcp::Era;
 use serde_json::Value;
 
 use super::end::Watch;
+use super::results::{Meaning, depth, meaning};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -31,6 +32,16 @@ enum End {
     /// The application ended the connection.
     Closed,
     Lost,
+}
+
+impl From<Meaning> for End {
+    fn from(meaning: Meaning) -> Self {
+        match meaning {
+            Meaning::Complete(result) => Self::Complete(result),
+            Meaning::Asks => Self::Asks,
+            Meaning::Invalid => Self::Invalid,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -385,7 +396,7 @@ impl ClientModel {
         match (result, error) {
             (Some(result), _) => {
                 let result = result.clone();
-                self.end(id, |call, modern| judge(call, modern, result));
+                self.end(id, |call, modern| meaning(call.method, modern, result).into());
             }
             (None, Some(error)) => {
                 let (code, message) = (error["code"].as_i64(), error["message"].as_str());
@@ -491,45 +502,6 @@ impl ClientModel {
         self.spoken = Some(era);
         self.batches = era == Era::Legacy && self.offered.iter().any(|revision| revision == "2025-03-26");
     }
-}
-
-/// What a result comes to.
-fn judge(call: &Call, modern: bool, result: Value) -> End {
-    let result = match result {
-        Value::Array(elements) if elements.is_empty() => serde_json::json!({}),
-        result => result,
-    };
-    if !result.is_object() {
-        return End::Invalid;
-    }
-    if !modern {
-        return End::Complete(result);
-    }
-    match result.get("resultType") {
-        None => End::Complete(result),
-        Some(kind) if kind == "complete" => End::Complete(result),
-        Some(kind)
-            if kind == "input_required"
-                && matches!(call.method, "tools/call" | "prompts/get" | "resources/read") =>
-        {
-            End::Asks
-        }
-        Some(_) => End::Invalid,
-    }
-}
-
-/// How deep brackets nest, those in strings included.
-fn depth(line: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in line {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => continue,
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
 }
 
 impl Watch for ClientModel {

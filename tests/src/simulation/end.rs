@@ -146,13 +146,9 @@ impl<M: Machine> End<M> {
         Some(event)
     }
 
-    /// Rule 5 of the events that wait, by their number and their bytes: at the limit nothing more is read, so only the last
-    /// read went beyond it, with a line for every two bytes at the most, and with what ends without being read: `open`.
+    /// See [`check_events`].
     pub(super) fn check_events(&self, waiting: usize, bytes: usize, limits: &Limits, open: usize) {
-        let most = limits.max_queued_events + self.last_read / 2 + open + FEW;
-        assert!(waiting <= most, "rule 5: {waiting} events wait, and {most} may");
-        let most = limits.max_queued_event_bytes + 2 * (limits.max_message_bytes + self.last_read);
-        assert!(bytes <= most, "rule 5: {bytes} bytes of events wait, and {most} may");
+        check_events((waiting, bytes), limits, self.last_read, open);
     }
 
     /// What holds once everything was done that can be done now.
@@ -166,4 +162,13 @@ impl<M: Machine> End<M> {
             assert_eq!(next, None, "it is over and waits for a time");
         }
     }
+}
+
+/// Rule 5 of the events that wait, by their number and their bytes: at the limit nothing more is read, so only the last
+/// read went beyond it, with a line for every two bytes at the most, and with what ends without being read: `open`.
+pub(super) fn check_events((waiting, bytes): (usize, usize), limits: &Limits, last_read: usize, open: usize) {
+    let most = limits.max_queued_events + last_read / 2 + open + FEW;
+    assert!(waiting <= most, "rule 5: {waiting} events wait, and {most} may");
+    let most = limits.max_queued_event_bytes + 2 * (limits.max_message_bytes + last_read);
+    assert!(bytes <= most, "rule 5: {bytes} bytes of events wait, and {most} may");
 }

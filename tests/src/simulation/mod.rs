@@ -1,7 +1,8 @@
 //! Whole conversations by a seed, thousands a second, with everything checked that must never break.
 //!
 //! A seed makes a [`Script`]: who meets whom, how they are set up, and what each does. It runs in virtual time: pipes
-//! with faults, a peer that misbehaves in ways that have names ([`menu`]), applications that do whatever they may. Beside
+//! with faults, a peer that misbehaves in ways that have names ([`menu`], over HTTP [`web_menu`]), applications that do
+//! whatever they may. Beside
 //! each machine goes a plain model that reads the same bytes with other code and knows how each call has to end, and
 //! what may be spoken. Each run is done again with its bytes cut otherwise, and has to come to the same.
 //!
@@ -24,6 +25,7 @@
 
 #![allow(clippy::manual_is_multiple_of, reason = "one choice of several")]
 
+mod answers;
 pub mod bad_client;
 mod client;
 pub mod client_menu;
@@ -32,14 +34,23 @@ mod client_names;
 mod coverage;
 mod end;
 mod host_world;
-mod http_world;
+mod http_client;
 pub mod menu;
 pub mod mouth;
 pub mod peer;
+mod results;
 mod script;
 mod server;
 mod server_model;
 mod setup;
+mod site_end;
+mod web_answers;
+mod web_exchange;
+pub mod web_menu;
+mod web_model;
+pub mod web_server;
+mod web_streams;
+mod web_world;
 mod wire;
 mod world;
 
@@ -52,7 +63,7 @@ pub use script::{Script, Step, Who, World};
 use crate::seed::Rng;
 use end::Cuts;
 use host_world::HostTrace;
-use http_world::HttpTrace;
+use web_world::WebTrace;
 use world::Trace;
 
 thread_local! {
@@ -85,7 +96,9 @@ pub fn check(script: &Script, seen: &mut Coverage) -> Result<(), String> {
 /// If a rule is broken.
 pub fn keeps_the_rules(script: &Script, seen: &mut Coverage) {
     match script.world {
-        World::Http => compare(script, seen, http_world::run, HttpTrace::differs, |trace| trace.was_full),
+        World::Http | World::BadHttpServer => {
+            compare(script, seen, web_world::run, WebTrace::differs, |trace| trace.was_full);
+        }
         World::Host => compare(script, seen, host_world::run, HostTrace::differs, |trace| trace.was_full),
         World::Pair | World::BadServer | World::BadClient => {
             compare(script, seen, world::run, Trace::differs, |trace| trace.was_full);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::client_menu::CLIENT_MENU;
 use super::menu::{CLIENT_ACTS, HOST_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
+use super::web_menu::{PLAIN_WEB_OPENINGS, WEB_MENU, WEB_OPENINGS};
 use crate::seed::Rng;
 
 /// Who meets whom.
@@ -18,13 +19,16 @@ pub enum World {
     BadClient,
     /// Our client and our server over HTTP.
     Http,
+    /// Our client over HTTP and a server that misbehaves.
+    BadHttpServer,
     /// A host and servers that misbehave.
     Host,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pair, Self::BadServer, Self::BadClient, Self::Http, Self::Host];
+    pub const ALL: [Self; 6] =
+        [Self::Pair, Self::BadServer, Self::BadClient, Self::Http, Self::BadHttpServer, Self::Host];
 
     /// Who acts in it.
     const fn who(self) -> &'static [Who] {
@@ -32,6 +36,9 @@ impl World {
             Self::Pair | Self::Http => &[Who::Client, Who::Server, Who::Link, Who::Wait],
             Self::BadServer => &[Who::Client, Who::Peer, Who::Answer, Who::Opening, Who::Link, Who::Wait],
             Self::BadClient => &[Who::Caller, Who::Server, Who::Link, Who::Wait],
+            Self::BadHttpServer => {
+                &[Who::Client, Who::WebPeer, Who::WebAnswer, Who::WebOpening, Who::Link, Who::Wait]
+            }
             Self::Host => &[Who::Host, Who::Peer, Who::Answer, Who::Opening, Who::Link, Who::Wait],
         }
     }
@@ -44,6 +51,7 @@ impl World {
             Self::BadServer => "bad-server",
             Self::BadClient => "bad-client",
             Self::Http => "http",
+            Self::BadHttpServer => "bad-http-server",
             Self::Host => "host",
         }
     }
@@ -66,6 +74,12 @@ pub enum Who {
     Answer,
     /// That server, while the connection opens.
     Opening,
+    /// The server over HTTP that misbehaves, of its own accord.
+    WebPeer,
+    /// That server, when a further request reaches it.
+    WebAnswer,
+    /// That server, while a session opens.
+    WebOpening,
     /// The pipes.
     Link,
     /// The clock.
@@ -82,7 +96,7 @@ pub(super) const WAITS: [(&str, u64); 4] =
 
 impl Who {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Client,
         Self::Server,
         Self::Host,
@@ -90,6 +104,9 @@ impl Who {
         Self::Peer,
         Self::Answer,
         Self::Opening,
+        Self::WebPeer,
+        Self::WebAnswer,
+        Self::WebOpening,
         Self::Link,
         Self::Wait,
     ];
@@ -103,6 +120,9 @@ impl Who {
             Self::Peer => "peer",
             Self::Answer => "answer",
             Self::Opening => "opening",
+            Self::WebPeer => "web-peer",
+            Self::WebAnswer => "web-answer",
+            Self::WebOpening => "web-opening",
             Self::Link => "link",
             Self::Wait => "wait",
         }
@@ -118,6 +138,8 @@ impl Who {
             Self::Caller => CLIENT_MENU.iter().map(|entry| entry.name).collect(),
             Self::Peer | Self::Answer => SERVER_MENU.iter().map(|entry| entry.name).collect(),
             Self::Opening => OPENINGS.iter().map(|entry| entry.name).collect(),
+            Self::WebPeer | Self::WebAnswer => WEB_MENU.iter().map(|entry| entry.name).collect(),
+            Self::WebOpening => WEB_OPENINGS.iter().map(|entry| entry.name).collect(),
             Self::Link => LINK_ACTS.to_vec(),
             Self::Wait => WAITS.iter().map(|(name, _)| *name).collect(),
         }
@@ -131,6 +153,8 @@ impl Who {
             Self::Caller => CLIENT_MENU.len(),
             Self::Peer | Self::Answer => SERVER_MENU.len(),
             Self::Opening => OPENINGS.len(),
+            Self::WebPeer | Self::WebAnswer => WEB_MENU.len(),
+            Self::WebOpening => WEB_OPENINGS.len(),
             Self::Link => LINK_ACTS.len(),
             Self::Wait => WAITS.len(),
         }
@@ -165,24 +189,37 @@ impl Script {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let worlds =
-            [World::Pair, World::BadServer, World::BadServer, World::BadClient, World::Http, World::Host];
+        let worlds = [
+            World::Pair,
+            World::BadServer,
+            World::BadServer,
+            World::BadClient,
+            World::Http,
+            World::BadHttpServer,
+            World::BadHttpServer,
+            World::Host,
+        ];
         let world = *rng.pick(&worlds);
         let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
         let count = 4 + rng.below(32);
         // Some runs are about few things, so that these meet each other.
-        let few: Vec<usize> = (0..3).map(|_| rng.below(CLIENT_MENU.len().min(SERVER_MENU.len()))).collect();
+        let few: Vec<usize> =
+            (0..3).map(|_| rng.below(CLIENT_MENU.len().min(SERVER_MENU.len()).min(WEB_MENU.len()))).collect();
         let focused = rng.chance(25);
         let openings = match world {
-            World::BadServer => 1,
+            World::BadServer | World::BadHttpServer => 1,
             World::Host => 3,
             World::Pair | World::BadClient | World::Http => 0,
         };
         for _ in 0..openings {
             // Most find their server at once, or nothing else would be seen.
             let plain = rng.chance(60);
-            let act = rng.below(if plain { super::menu::PLAIN_OPENINGS } else { OPENINGS.len() });
-            script.steps.push(Step { who: Who::Opening, act, n: rng.number() as u32 });
+            let (who, few) = match world {
+                World::BadHttpServer => (Who::WebOpening, PLAIN_WEB_OPENINGS),
+                _ => (Who::Opening, super::menu::PLAIN_OPENINGS),
+            };
+            let act = rng.below(if plain { few } else { who.count() });
+            script.steps.push(Step { who, act, n: rng.number() as u32 });
         }
         if world == World::BadClient && rng.chance(80) {
             script.steps.push(Step { who: Who::Caller, act: 0, n: rng.number() as u32 });
@@ -196,11 +233,13 @@ impl Script {
                 (World::Host, 4..=5) => Who::Peer,
                 (World::Host, 6..=10) => Who::Answer,
                 (World::Host, _) => Who::Host,
+                (World::BadHttpServer, 4..=5) => Who::WebPeer,
+                (World::BadHttpServer, 6..=12) => Who::WebAnswer,
                 (World::BadServer, 4..=6) => Who::Peer,
                 (World::BadServer, 7..=12) => Who::Answer,
                 _ => Who::Client,
             };
-            let menu = matches!(who, Who::Peer | Who::Answer | Who::Caller);
+            let menu = matches!(who, Who::Peer | Who::Answer | Who::Caller | Who::WebPeer | Who::WebAnswer);
             let act = if menu && focused { *rng.pick(&few) } else { rng.below(who.count()) };
             script.steps.push(Step { who, act, n: rng.number() as u32 });
         }

@@ -62,7 +62,7 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     let [to_server, to_client] = setup.wires;
     let now = setup.now;
     let other = match script.world {
-        World::Pair | World::BadClient | World::Http | World::Host => {
+        World::Pair | World::BadClient | World::Http | World::BadHttpServer | World::Host => {
             Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now)))
         }
         World::BadServer => {
@@ -75,7 +75,7 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     };
     let asker = match script.world {
         World::BadClient => Asker::Bad(BadClient::new(setup.modern, setup.client.limits.max_message_bytes)),
-        World::Pair | World::BadServer | World::Http | World::Host => {
+        World::Pair | World::BadServer | World::Http | World::BadHttpServer | World::Host => {
             Asker::Client(Box::new(Client::new(setup.client, cuts.clone(), now)))
         }
     };
@@ -116,7 +116,7 @@ impl Run<'_> {
             }
             Who::Link => self.link(LINK_ACTS[act], n),
             Who::Wait => return self.pass(Duration::from_micros(u64::from(n) % WAITS[act].1)),
-            Who::Host | Who::Answer | Who::Opening => return,
+            _ => return,
         }
         // Some steps follow each other before anything else happens.
         if n % 8 != 0 {

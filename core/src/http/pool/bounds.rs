@@ -7,6 +7,15 @@ use crate::http::h1;
 use crate::limits::Limits;
 
 impl Pool {
+    /// Bytes that are held: by the client, on the connections, and in the heads of requests that wait for one.
+    /// O(connections and requests that wait).
+    #[must_use]
+    pub fn retained_bytes(&self) -> usize {
+        let lines = self.lines.values().map(|line| line.machine.retained_bytes());
+        let heads = self.waiting.iter().map(|order| order.head.fields.retained_bytes());
+        self.client.retained_bytes() + lines.chain(heads).sum::<usize>()
+    }
+
     /// The most bytes that a pool ever holds whose client has these limits, whose connections have those, and of which there
     /// are `most`: its allocator's rounding and the fields that its target adds to each head aside, if its actions are taken
     /// after each call. Bytes already handed to the application are the application's.
