@@ -29,7 +29,7 @@ mod transcript;
 pub use check::{Check, Company, Role, Script, Source, Speaks, Strength};
 pub use finding::Finding;
 pub use plan::Plan;
-pub use report::{Accepted, Baseline, BaselineError, Found, Report, Result, Text, Unspoken, Verdict};
+pub use report::{Accepted, Baseline, BaselineError, Format, Found, Report, Result, Text, Unspoken, Verdict};
 pub use run::run;
 pub use sanswire_system::Command;
 pub use server::all;

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod reports;
 mod web;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use sanswire::mcp::Revision;
 
 use crate::demo::Demo;
 
+pub(crate) use reports::ReportArgs;
 pub(crate) use web::WebArgs;
 
 /// List, inspect and call the tools of Model Context Protocol servers.
@@ -248,6 +250,8 @@ pub(crate) enum Verb {
         /// List the checks, and start nothing
         #[arg(long, conflicts_with_all = ["only", "server", "command"])]
         list: bool,
+        #[command(flatten)]
+        reports: Box<ReportArgs>,
         /// Start this program, with these arguments, as they are
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<OsString>,

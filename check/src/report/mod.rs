@@ -1,11 +1,18 @@
 //! What came of it.
 
+mod badge;
 mod baseline;
+mod format;
+mod github;
 mod groups;
+mod html;
 mod json;
+mod junit;
+mod markup;
 mod mask;
 #[cfg(test)]
 mod samples;
+mod sarif;
 mod text;
 
 use std::time::Duration;
@@ -13,6 +20,7 @@ use std::time::Duration;
 use sanswire::mcp::Revision;
 
 pub use baseline::{Accepted, Baseline, BaselineError};
+pub use format::Format;
 pub use text::Text;
 
 use crate::check::{Check, Role, Strength};

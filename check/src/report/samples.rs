@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sanswire::mcp::Revision;
 
-use super::{Found, Report, Result, Unspoken, Verdict};
-use crate::check::{Check, Role, Strength};
+use super::{Format, Found, Report, Result, Unspoken, Verdict};
+use crate::check::{Check, Role};
 use crate::finding::Finding;
 use crate::transcript::{From, Transcript};
 
@@ -27,8 +27,8 @@ pub(super) fn said(lines: &[&str]) -> Transcript {
     transcript
 }
 
-pub(super) fn check(strength: Strength) -> &'static Check {
-    crate::all().find(|check| check.strength == strength).unwrap()
+fn check(id: &str) -> &'static Check {
+    crate::all().find(|check| check.id == id).unwrap()
 }
 
 /// One finding of each strength, one that passed, and one that was not tried.
@@ -41,7 +41,6 @@ pub(super) fn report() -> Report {
         transcript: said(&["{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"]),
         took: Duration::from_millis(1500),
     };
-    let mut musts = crate::all().filter(|check| check.strength == Strength::Must).skip(1);
     Report {
         role: Role::Server,
         peer: Some("sample <server> & \"more\" 1.0".into()),
@@ -49,12 +48,16 @@ pub(super) fn report() -> Report {
         unspoken: vec![Unspoken { revision: Revision::ALL[0], why: "it answers with 2025-11-25".into() }],
         unreached: None,
         results: vec![
-            result(check(Strength::Must), newer, found("an answer", "none <b>at all</b> & \"so\" on")),
-            result(check(Strength::Should), older, found("an exit", "a process that runs on")),
-            result(check(Strength::Should), newer, found("an exit", "a process that runs on")),
-            result(check(Strength::Advice), newer, found("a short list", "a long one")),
-            result(musts.next().unwrap(), newer, Verdict::Passed),
-            Result::skipped(musts.next().unwrap(), older, "the server does not declare tools".into()),
+            result(
+                check("lifecycle-unknown-version"),
+                newer,
+                found("an answer", "none <b>at all</b> & \"so\" on"),
+            ),
+            result(check("lifecycle-exit-on-eof"), older, found("an exit", "a process that runs on")),
+            result(check("lifecycle-exit-on-eof"), newer, found("an exit", "a process that runs on")),
+            result(check("framing-carriage-return"), newer, found("a short list", "a long one")),
+            result(check("lifecycle-unknown-method"), newer, Verdict::Passed),
+            Result::skipped(check("framing-stdout-pure"), older, "the server does not declare tools".into()),
         ],
         stale: Vec::new(),
     }
@@ -66,7 +69,8 @@ pub(super) fn unreached() -> Report {
     Report { peer: None, revisions: Vec::new(), unreached: Some(found), results: Vec::new(), ..report() }
 }
 
-/// Each format by its name, of this report.
+/// Each format by its name, of this report. The service that draws badges is told no name.
 pub(super) fn all_formats(report: &Report) -> Vec<(&'static str, String)> {
-    vec![("text", report.to_string()), ("json", report.to_json().as_str().to_owned())]
+    let formats = Format::ALL.into_iter().filter(|it| *it != Format::Shields);
+    formats.map(|format| (format.as_str(), report.to_format(format, Some("dist/index.js")))).collect()
 }

@@ -7,10 +7,11 @@ use sanswire_check::{Plan, all};
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::json::object;
-use crate::options::{EraChoice, Reach};
+use crate::options::{EraChoice, Reach, ReportArgs};
 use crate::output::{document, json_document};
 use crate::server::Means;
 use crate::target::select;
+use crate::verbs::reports::Reports;
 
 /// Tells which checks there are.
 pub(super) fn list(context: &Context) -> Result<u8, Failure> {
@@ -36,6 +37,7 @@ pub(super) fn run(
     name: Option<String>,
     only: Vec<String>,
     command: Vec<OsString>,
+    reports: ReportArgs,
 ) -> Result<u8, Failure> {
     if let Some(unknown) = only.iter().find(|only| !all().any(|check| check.id.starts_with(only.as_str()))) {
         let message = format!("no check's name begins with {unknown}");
@@ -48,6 +50,7 @@ pub(super) fn run(
         let hint = "sanswire check -- COMMAND ARGUMENT\u{2026}, or the name of one that is configured";
         return Err(Failure::new(status::OTHER, "usage", message).hint(hint));
     }
+    let reports = Reports::prepare(context, reports)?;
     let (servers, _) = select(context, &names, &reach)?;
     let Some((_, server)) = servers.into_iter().next() else { return Ok(0) };
     let server = server?;
@@ -67,12 +70,5 @@ pub(super) fn run(
     if let Some(timeout) = context.common.timeout {
         (plan.start, plan.answer) = (timeout, timeout);
     }
-    let mut report = sanswire_check::run(&plan);
-    report.mask(server.secrets.iter().cloned());
-    if context.common.json {
-        json_document(&report.to_json())?;
-    } else {
-        document(&format!("{report}\n"))?;
-    }
-    Ok(report.status())
+    reports.tell(sanswire_check::run(&plan), &server.secrets, command)
 }

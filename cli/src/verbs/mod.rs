@@ -13,6 +13,7 @@ mod many;
 mod policy;
 mod prompts;
 mod replay;
+mod reports;
 mod resources;
 mod saved;
 mod servers;
@@ -50,7 +51,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
         Verb::Check { list: true, .. } => check::list(context),
-        Verb::Check { server, only, command, list: false } => check::run(context, server, only, command),
+        Verb::Check { server, only, command, list: false, reports } => {
+            check::run(context, server, only, command, *reports)
+        }
         Verb::Add(addition) => add::run(context, &addition),
         Verb::Remove { name } => saved::run(context, &name, Change::Remove),
         Verb::Enable { name } => saved::run(context, &name, Change::Enable),

@@ -29,6 +29,7 @@ mod policy;
 mod pty;
 mod readme;
 mod record;
+mod reports;
 mod secrets;
 mod servers;
 mod signals;
