@@ -10,6 +10,7 @@ use crate::client::config::Start;
 use crate::client::era::{EraSearch, Reply, Step, next_start};
 use crate::client::event::{Peer, Verdict};
 use crate::error::{CloseReason, Violation};
+use crate::exchange::{HttpRefusal, RefusedFor};
 use crate::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::{Era, Method, Revision};
 
@@ -263,4 +264,42 @@ fn what_to_open_next_follows_from_reason_and_attempt() {
     for (start, reason, attempt, expected) in table {
         assert_eq!(next_start(&reason, start, attempt), expected, "{start:?} {reason:?} {attempt}");
     }
+}
+
+#[test]
+fn a_server_that_was_remembered_and_knows_no_handshake_over_http_is_asked_anew() {
+    let http = |status| CloseReason::HttpRefused(Box::new(HttpRefusal { status, why: RefusedFor::Status }));
+    let both =
+        |streamable, sse| CloseReason::NoTransport { streamable: Box::new(streamable), sse: Box::new(sse) };
+    for start in [Start::Remembered(Verdict::Legacy), Start::Remembered(Verdict::Died)] {
+        for status in [400, 404, 405] {
+            assert_eq!(next_start(&http(status), &start, 0), Some(Start::Unknown), "{status}");
+            assert_eq!(next_start(&http(status), &start, 1), None, "once");
+            // Either way there will do.
+            assert_eq!(
+                next_start(&both(http(status), CloseReason::Unreachable), &start, 0),
+                Some(Start::Unknown)
+            );
+            assert_eq!(
+                next_start(&both(CloseReason::Unreachable, http(status)), &start, 0),
+                Some(Start::Unknown)
+            );
+        }
+        for status in [200, 401, 403, 406, 500, 503] {
+            assert_eq!(next_start(&http(status), &start, 0), None, "{status} says nothing of the handshake");
+        }
+        assert_eq!(next_start(&CloseReason::Unreachable, &start, 0), None);
+    }
+    for start in [Start::Unknown, Start::Remembered(Verdict::Modern), Start::Pinned(Revision::V2025_11_25)] {
+        assert_eq!(next_start(&http(404), &start, 0), None, "{start:?}");
+    }
+}
+
+#[test]
+fn silence_of_the_probe_is_waited_out_where_nothing_can_be_sent_beside_it() {
+    let mut search = probing();
+    search.never_hedge();
+    assert!(!search.wants_hedge());
+    assert_eq!(search.hedge(), Step::Wait);
+    assert_eq!(search.probe_answered(error(-32601)), Step::Initialize(Revision::V2025_11_25));
 }

@@ -1,6 +1,7 @@
 //! The table of open requests against a plain map.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -9,6 +10,7 @@ use proptest::prelude::*;
 use crate::client::event::RequestHandle;
 use crate::client::requests::{Open, Owner, Requests, Timer};
 use crate::exchange::{ExchangeHandle, Partition};
+use crate::jsonrpc::RawJson;
 use crate::mcp::Method;
 use crate::time::Instant;
 
@@ -98,4 +100,93 @@ fn a_long_open_request_does_not_make_the_table_grow() {
         assert!(table.slots_len() <= 64, "{}", table.slots_len());
     }
     assert!(table.contains(first));
+}
+
+#[test]
+fn gaps_are_given_up_at_the_front_at_once_and_elsewhere_when_they_are_the_greater_part() {
+    // How many slots there are when of so many requests the newest but the last are answered, one after the other.
+    let slots = |all: u64, answered: u64| {
+        let mut table = Requests::default();
+        for _ in 0..all {
+            let id = table.next_id();
+            table.insert(id, open(id, false, None));
+        }
+        for id in 2..2 + answered {
+            assert!(table.remove(id).is_some());
+        }
+        assert_eq!(table.ids().len() as u64, all - answered);
+        table.slots_len() as u64
+    };
+    assert_eq!(slots(16, 15), 16, "few are not worth it");
+    assert_eq!([slots(17, 9), slots(17, 10)], [17, 7]);
+    assert_eq!([slots(40, 20), slots(40, 21)], [40, 19]);
+    let mut table = Requests::default();
+    for _ in 0..3 {
+        let id = table.next_id();
+        table.insert(id, open(id, false, None));
+    }
+    table.remove(2);
+    assert_eq!(table.slots_len(), 3);
+    table.remove(1);
+    assert_eq!(table.slots_len(), 1);
+}
+
+#[test]
+fn an_id_was_used_if_it_was_ever_given_out() {
+    let mut table = Requests::default();
+    assert!(!table.was_used(0) && !table.was_used(1));
+    for _ in 0..2 {
+        let id = table.next_id();
+        table.insert(id, open(id, false, None));
+        table.remove(id);
+    }
+    assert_eq!([0, 1, 2, 3].map(|id| table.was_used(id)), [false, true, true, false]);
+}
+
+#[test]
+fn a_request_is_found_by_its_owner_under_whichever_id_it_was_sent() {
+    let mut table = Requests::default();
+    let of = |owner| Open { owner, ..open(0, false, None) };
+    let again = Owner::Application(RequestHandle(3));
+    for owner in [Owner::Probe, Owner::Initialize, again] {
+        let id = table.next_id();
+        table.insert(id, of(owner));
+    }
+    assert_eq!((table.id_of_owner(Owner::Probe), table.id_of_owner(Owner::Initialize)), (Some(1), Some(2)));
+    assert_eq!((table.in_flight(), table.listening()), (1, 0), "only the application's are counted");
+    assert_eq!(table.id_of(RequestHandle(3)), Some(3));
+    // Sent once more, under another id.
+    table.remove(3);
+    let id = table.next_id();
+    table.insert(id, of(again));
+    assert_eq!(table.id_of(RequestHandle(3)), Some(4));
+    assert_eq!([1, 2, 4, 5].map(|handle| table.id_of(RequestHandle(handle))), [None; 4]);
+    table.remove(1);
+    assert_eq!((table.id_of_owner(Owner::Probe), table.id_of_owner(Owner::Initialize)), (None, Some(2)));
+    table.remove(4);
+    assert_eq!((table.in_flight(), table.id_of(RequestHandle(3))), (0, None));
+}
+
+#[test]
+fn what_open_requests_keep_is_counted_by_the_frames_it_keeps_alive() {
+    let text = |len: usize| RawJson::parse_str(&format!("\"{}\"", "x".repeat(len - 2))).unwrap();
+    let frame = RawJson::parse_str(r#"{"params":[1]}"#).unwrap();
+    let part = frame.slice_of(frame.view().get("params").unwrap());
+    let mut table = Requests::default();
+    for params in [Some(text(100)), part, None] {
+        let id = table.next_id();
+        table.insert(id, Open { params, ..open(id, false, None) });
+    }
+    assert_eq!(table.kept_bytes(), 114);
+    table.keep_instead(1, text(30));
+    assert_eq!(table.kept_bytes(), 44);
+    assert_eq!(table.get_mut(1).unwrap().params, Some(text(30)));
+    // Where none are kept none will be.
+    table.keep_instead(3, text(30));
+    table.keep_instead(9, text(30));
+    assert_eq!((table.kept_bytes(), table.get_mut(3).unwrap().params.as_ref()), (44, None));
+    for (id, left) in [(3, 44), (1, 14), (2, 0)] {
+        assert!(table.remove(id).is_some());
+        assert_eq!(table.kept_bytes(), left);
+    }
 }
