@@ -93,6 +93,16 @@ mod tests {
         serde_json::from_slice(at.value().as_bytes()).expect("a value")
     }
 
+    #[test]
+    fn only_what_begins_like_that_is_gone_into() {
+        for (text, open, other) in [("[1]", b'[', b'{'), (r#"{"a":1}"#, b'{', b'[')] {
+            let raw = RawJson::parse_str(text).expect("valid");
+            let mut at = Cursor::new(raw.view());
+            assert!(!at.enter(other));
+            assert!(at.enter(open) && !at.enter(open));
+        }
+    }
+
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

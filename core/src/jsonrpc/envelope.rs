@@ -197,7 +197,7 @@ fn members<const TEXT: u8, N: Notes>(
 /// The member at `at`, and what follows its colon, if it is one of the envelope as everybody writes it. One word
 /// tells: most of the names fill it to the byte.
 #[inline(always)]
-fn known_member(bytes: &[u8], at: usize) -> Option<(Part, usize)> {
+pub(super) fn known_member(bytes: &[u8], at: usize) -> Option<(Part, usize)> {
     let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
     let is = |name: &[u8; 8]| word == u64::from_le_bytes(*name);
     let (part, len) = if is(b"\"method\"") {

@@ -93,7 +93,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, skip};
     use alloc::string::String;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -121,6 +121,21 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_people_write_is_passed_over_by_the_masks() {
+        for piece in ["plain", "日本語", "éèàü", "naïve ", "日本 語、plain", "à la carte", "x é語"]
+        {
+            let text = piece.repeat(20);
+            let left = text.len() - skip(text.as_bytes(), 0);
+            assert!(left < 8, "{left} bytes of {piece:?} are left");
+        }
+        // What they cannot tell is where they stop.
+        for odd in ["\u{1f600}", "\u{10ffff}"] {
+            let text = ["語é plain", odd, "plain text behind"].concat();
+            assert_eq!(skip(text.as_bytes(), 0), "語é plain".len());
         }
     }
 

@@ -284,6 +284,40 @@ mod tests {
         proptest::collection::vec(byte, 0..300)
     }
 
+    #[test]
+    fn one_byte_is_found_wherever_it_stands_and_near_is_three_words() {
+        for before in 0..150 {
+            for behind in [0, 1, 7, 8, 9, 30, 150] {
+                for found in [b'"', b'\\', 0x1f, 0x7f] {
+                    let mut text = Vec::from([b'"', b'\\', 0, b'"']);
+                    let start = text.len();
+                    text.resize(start + before, b'x');
+                    text.push(found);
+                    text.resize(text.len() + behind, b'y');
+                    let (at, end) = (start + before, text.len());
+                    let where_is = |is: bool| if is { at } else { end };
+                    let special = matches!(found, b'"' | b'\\');
+                    for ascii in [false, true] {
+                        assert_eq!(find_special(&text, start, ascii), where_is(special));
+                        let near = near_quote::<3>(&text, start, ascii);
+                        let expected = match found {
+                            b'"' if before < 24 => Ok(at),
+                            b'\\' if before < 24 => Err(at),
+                            _ => Err(end.min(start + 24)),
+                        };
+                        assert_eq!(near, expected, "{found} behind {before}, before {behind}");
+                    }
+                    assert_eq!(find_quote(&text, start), where_is(found == b'"'));
+                    let rest = &text[start..];
+                    assert_eq!(find_backslash(rest), where_is(found == b'\\') - start);
+                    assert_eq!(has_backslash(rest), found == b'\\');
+                    assert_eq!((any_control(rest), any_unusual(rest)), (found == 0x1f, found == 0x1f));
+                    assert_eq!(rest.iter().any(|byte| is_unfit(*byte)), found != 0x7f);
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn searching_by_words_finds_what_searching_by_bytes_finds(bytes in mixed(), at in 0usize..40) {

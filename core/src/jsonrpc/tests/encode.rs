@@ -1,4 +1,5 @@
 use super::*;
+use alloc::string::ToString;
 use proptest::prelude::*;
 
 #[test]
@@ -39,6 +40,54 @@ fn messages_are_written_as_the_standard_spells_them() {
     let expected =
         r#"{"jsonrpc":"2.0","id":"x","result":{"l":["s",1,-1,[ ],{},[]],"names":["a","b"],"token":"t"}}"#;
     assert_eq!(result, expected);
+}
+
+#[test]
+fn parameters_are_written_in_each_way_or_left_out() {
+    let of = |params: &dyn Fn(&mut ParamsWriter<'_>)| {
+        let request = written(|out| write_request(out, &1i64.into(), "m", params));
+        let head = r#"{"jsonrpc":"2.0","id":1,"method":"m""#;
+        alloc::string::String::from(request.strip_prefix(head).unwrap().strip_suffix('}').unwrap())
+    };
+    let ready = json("{\n\"a\":[1]}");
+    assert_eq!(of(&|_| {}), "");
+    assert_eq!(of(&|params| params.raw(ready.view())), r#","params":{"a":[1]}"#);
+    assert_eq!(of(&|params| params.object(|_| {})), r#","params":{}"#);
+    let meta = |meta: &mut ObjectWriter<'_>| {
+        meta.bool("m", true);
+    };
+    assert_eq!(of(&|params| params.spliced(None, meta)), r#","params":{"_meta":{"m":true}}"#);
+    let both = r#"{"_meta":{"m":true},"a":[1]}"#;
+    assert_eq!(of(&|params| params.spliced(Some(ready.view()), meta)), alloc::format!(r#","params":{both}"#));
+    let inside = RawJson::object(|object| {
+        object.spliced("p", Some(ready.view()), meta);
+    });
+    assert_eq!(inside.as_str(), alloc::format!(r#"{{"p":{both}}}"#));
+}
+
+#[test]
+fn an_object_goes_on_where_its_first_members_end() {
+    let mut out = Vec::from(*b"{");
+    for (name, value) in [("a", 1), ("b", 2)] {
+        ObjectWriter::resume(&mut out).u64(name, value);
+    }
+    ObjectWriter::resume(&mut out).end();
+    assert_eq!(out, br#"{"a":1,"b":2}"#);
+}
+
+#[test]
+fn a_number_is_written_as_an_integer_as_far_as_a_float_is_sure_of_it() {
+    let text = |value: f64| {
+        let object = RawJson::object(|object| {
+            object.f64("n", value);
+        });
+        object.as_str().to_string()
+    };
+    assert_eq!(text(9_007_199_254_740_992.0), r#"{"n":9007199254740992}"#);
+    assert_eq!(text(-9_007_199_254_740_992.0), r#"{"n":-9007199254740992}"#);
+    assert_eq!(text(9_007_199_254_740_994.0), r#"{"n":9007199254740994.0}"#);
+    assert_eq!((text(-0.5), text(-0.0)), (r#"{"n":-0.5}"#.into(), r#"{"n":0}"#.into()));
+    assert_eq!((text(f64::NAN), text(f64::NEG_INFINITY)), (r#"{"n":null}"#.into(), r#"{"n":null}"#.into()));
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::jsonrpc::envelope::known_member;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -42,6 +43,8 @@ fn each_fault_has_its_name() {
     let table = [
         // P-001
         (r#"{"id":1,"method":"a"}"#, MissingVersion),
+        ("{}", MissingVersion),
+        ("{ } ", MissingVersion),
         (r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#, WrongVersion),
         (r#"{"jsonrpc":2.0,"id":1,"method":"a"}"#, WrongVersion),
         (r#"{"jsonrpc":null,"id":1,"method":"a"}"#, WrongVersion),
@@ -140,6 +143,19 @@ fn a_fault_keeps_the_id_and_says_whether_it_was_a_call() {
 
     let two_ids = fault(r#"{"method":"a","method":"b","id":1,"id":2,"jsonrpc":"2.0"}"#);
     assert_eq!((two_ids.kind, two_ids.id), (FaultKind::DuplicateMember(Part::Method), None));
+    let one_id = fault(r#"{"method":"a","method":"b","id":1,"jsonrpc":"2.0"}"#);
+    assert_eq!((one_id.kind, one_id.id), (FaultKind::DuplicateMember(Part::Method), Some(1i64.into())));
+
+    for (text, kind, offset) in [
+        (r#"{"jsonrpc":"2.0","method":"a\x"}"#, JsonFaultKind::BadEscape, 28),
+        ("{\"method\":\"a\tb\"}", JsonFaultKind::ControlInString, 12),
+        (r#"{"jsonrpc":"2.0","method":"a"} {}"#, JsonFaultKind::TrailingBytes, 31),
+        (r#"{"jsonrpc":"2.0","id":01}"#, JsonFaultKind::BadNumber, 23),
+        (r#"{"jsonrpc":"2.0" "id":1}"#, JsonFaultKind::UnexpectedByte, 17),
+    ] {
+        assert_eq!(fault(text).kind, FaultKind::NotJson(JsonFault { kind, offset }), "{text}");
+        assert_eq!(fault(text).offset, offset, "{text}");
+    }
 }
 
 #[test]
@@ -148,6 +164,42 @@ fn escaped_names_of_members_count_as_what_they_mean() {
     let Ok(Message::Request { id, method, params }) = read(text) else { panic!("a request") };
     assert_eq!((id, method.as_str()), (3i64.into(), "a/b"));
     assert!(params.is_some());
+}
+
+#[test]
+fn a_method_is_unescaped_whatever_else_is() {
+    for (text, name) in [
+        (r#"{"jsonrpc":"2.0","method":"a\/\u0062"}"#, "a/b"),
+        (r#"{"jsonrpc":"2.0","method":"a/b","other":"\n"}"#, "a/b"),
+    ] {
+        assert_eq!(read(text).unwrap().method(), Some(name));
+    }
+}
+
+#[test]
+fn members_are_known_by_their_whole_name_and_told_at_a_glance_as_everybody_writes_them() {
+    let names = [
+        ("jsonrpc", Part::Jsonrpc),
+        ("id", Part::Id),
+        ("method", Part::Method),
+        ("params", Part::Params),
+        ("result", Part::Result),
+    ];
+    for (name, part) in names {
+        let line = format!(r#"{{ "{name}":0 }}  "#);
+        assert_eq!(known_member(line.as_bytes(), 2), Some((part, name.len() + 5)), "{line}");
+        for other in
+            [format!(r#"{{ "{name}" :0}}"#), format!(r#"{{ "{name}\":":0}}"#), format!(r#"{{ "{name}s":0}}"#)]
+        {
+            assert_eq!(known_member(other.as_bytes(), 2), None, "{other}");
+        }
+    }
+    for name in
+        ["", "i", "xx", "idx", "jsonrpcs", "jsonrp", "methods", "xarams", "\u{e9}", "Result", "errors"]
+    {
+        let text = format!(r#"{{"jsonrpc":"2.0","{name}":{{}},"id":1,"{name}":0,"method":"a"}}"#);
+        assert!(matches!(read(&text), Ok(Message::Request { params: None, .. })), "{text}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use alloc::string::String;
 #[test]
 fn each_way_to_break_the_grammar_is_named_where_it_is() {
     use JsonFaultKind::*;
-    let table: [(&str, JsonFaultKind, usize); 40] = [
+    let table: [(&str, JsonFaultKind, usize); 48] = [
         ("", UnexpectedEnd, 0),
         ("  ", UnexpectedEnd, 2),
         ("{", UnexpectedEnd, 1),
@@ -44,6 +44,14 @@ fn each_way_to_break_the_grammar_is_named_where_it_is() {
         ("\"\\x\"", BadEscape, 1),
         ("\"\\u12g4\"", BadEscape, 1),
         ("\"a\tb\"", ControlInString, 2),
+        (r#""\n\"\\\/\t\r\b\f\x""#, BadEscape, 17),
+        ("\"\\n\\\"\u{7f}\\u00e9\t\"", ControlInString, 12),
+        (r#""\n\u0041"#, UnexpectedEnd, 9),
+        (r#"{"a\x":1}"#, BadEscape, 3),
+        ("{\"a\tb\":1}", ControlInString, 3),
+        (r#"{"a":1,"b\n"#, UnexpectedEnd, 11),
+        (r#"{"a":1,"b"  1}"#, UnexpectedByte, 12),
+        ("[1,-]", BadNumber, 4),
         ("1 2", TrailingBytes, 2),
         ("{}}", TrailingBytes, 2),
     ];
@@ -85,6 +93,13 @@ fn text_is_decoded_by_the_rules_and_borrowed_where_it_can_be() {
         (r#""\ud83d\u0041""#, "\u{fffd}A"),
         (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
         (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+        (r#""\udc00\udc00""#, "\u{fffd}\u{fffd}"),
+        (r#""\ud83dxude00""#, "\u{fffd}xude00"),
+        (r#""\ud83d\nde00""#, "\u{fffd}\nde00"),
+        (r#""\ud83d\uE000""#, "\u{fffd}\u{e000}"),
+        (r#""\ud800\udc00\udbff\uDFFF""#, "\u{10000}\u{10ffff}"),
+        (r#""\u0041""#, "A"),
+        (r#""\u0041\u0042""#, "AB"),
     ];
     for (text, expected) in table {
         let raw = json(text);
@@ -134,6 +149,7 @@ fn numbers_and_booleans_are_read_by_kind() {
     );
     assert_eq!(n("18446744073709551615").view().as_u64(), Some(u64::MAX));
     assert_eq!(n("18446744073709551616").view().as_u64(), None);
+    assert_eq!(n("100000000000000000000000").view().as_u64(), None);
     assert_eq!(n("-9223372036854775808").view().as_i64(), Some(i64::MIN));
     assert_eq!(n("-9223372036854775809").view().as_i64(), None);
     assert_eq!((n("0.1").view().as_f64(), n("1e999").view().as_f64()), (Some(0.1), None));

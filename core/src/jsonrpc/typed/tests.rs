@@ -8,10 +8,10 @@ use core::num::NonZeroU8;
 use core::ops::Range;
 
 use proptest::prelude::*;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde_json::Value;
 
-use crate::jsonrpc::RawJson;
+use crate::jsonrpc::{Misfit, RawJson};
 
 fn raw(text: &str) -> RawJson {
     RawJson::parse_str(text).expect(text)
@@ -44,6 +44,10 @@ fn a_number_without_a_fraction_is_an_integer_however_it_is_written() {
     assert_eq!(read("-1e3"), Ok(-1000i16));
     assert_eq!(read("7"), Ok(7.0f64));
     assert!(read::<u64>("1e19").is_err(), "beyond what a float is sure of");
+    assert_eq!(read("9007199254740992.0"), Ok(9_007_199_254_740_992i64));
+    assert_eq!(read("-9007199254740992.0"), Ok(-9_007_199_254_740_992i64));
+    assert!(read::<i64>("9007199254740994.0").is_err());
+    assert!(read::<i64>("-9007199254740994.0").is_err());
 }
 
 #[test]
@@ -91,6 +95,46 @@ fn a_misfit_names_the_place_and_what_is_expected_and_not_the_value() {
     assert_eq!((path("[]"), path(r#"{"a":[0,{}]}"#)), (String::new(), "a[1]".into()));
     let name = "n".repeat(1000);
     assert_eq!(path(&alloc::format!(r#"{{"{name}":1}}"#)).len(), 64, "names of the peer's are cut");
+}
+
+#[test]
+fn a_type_of_its_own_tells_of_kinds_and_never_of_values() {
+    let of = |found| Misfit::invalid_type(found, &"a colour").to_string();
+    let table = [
+        (Unexpected::Bool(true), "a boolean"),
+        (Unexpected::Unsigned(77), "a number"),
+        (Unexpected::Signed(-77), "a number"),
+        (Unexpected::Float(7.7), "a number"),
+        (Unexpected::Str("secret"), "a string"),
+        (Unexpected::Char('s'), "a string"),
+        (Unexpected::Unit, "null"),
+        (Unexpected::Option, "null"),
+        (Unexpected::Seq, "an array"),
+        (Unexpected::Map, "an object"),
+    ];
+    for (found, kind) in table {
+        assert_eq!(of(found), alloc::format!("it must be a colour, not {kind}"));
+    }
+    for found in [Unexpected::Bytes(b"secret"), Unexpected::Enum, Unexpected::Other("secret")] {
+        assert_eq!(of(found), "it must be a colour");
+    }
+    assert_eq!(
+        Misfit::invalid_value(Unexpected::Str("secret"), &"a colour").to_string(),
+        "it must be a colour"
+    );
+    assert_eq!(Misfit::invalid_length(77, &"three of them").to_string(), "it must be three of them");
+    assert_eq!(
+        Misfit::unknown_variant("secret", &["red", "blue"]).to_string(),
+        "it must be one of red, blue"
+    );
+    assert_eq!(Misfit::unknown_field("x", &[]).to_string(), "x is not known; nothing is expected here");
+    let said = Misfit::custom("it is too bright").in_element(2).in_member("light");
+    assert_eq!((said.to_string(), said.path()), ("light[2]: it is too bright".into(), "light[2]"));
+    // A number of the right kind is not told its kind.
+    let number = |expected: &str| Misfit::invalid_type(Unexpected::Float(0.5), &expected).to_string();
+    assert_eq!(number("an integer"), "it must be an integer");
+    assert_eq!(number("a number"), "it must be a number");
+    assert_eq!(number("a number of a kind"), "it must be a number of a kind, not a number");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
