@@ -36,7 +36,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), usize> {
         let len = step(rest);
         match core::str::from_utf8(rest.get(..len).unwrap_or(rest)) {
             Ok(_) => at += len,
-            Err(fault) => return Err(at + fault.valid_up_to()),
+            Err(_) => return Err(at),
         }
     }
 }

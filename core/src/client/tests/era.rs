@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::client::config::Start;
-use crate::client::era::{EraSearch, Reply, Step, next_start};
+use crate::client::era::{EraSearch, Reply, Step, is_modern_answer, next_start};
 use crate::client::event::{Peer, Verdict};
 use crate::error::{CloseReason, Violation};
 use crate::exchange::{HttpRefusal, RefusedFor};
@@ -101,8 +101,10 @@ fn a_code_that_only_a_modern_server_can_send_never_leads_to_the_handshake() {
     // P-060
     for code in [-32020, -32021] {
         let step = probing().probe_answered(error(code));
-        let Step::Close(CloseReason::Refused { method, error }, _) = step else { panic!("{code}: {step:?}") };
-        assert_eq!((method, error.code), (Method::ServerDiscover, code));
+        let Step::Close(CloseReason::Refused { method, error }, verdict) = step else {
+            panic!("{code}: {step:?}")
+        };
+        assert_eq!((method, error.code, verdict), (Method::ServerDiscover, code, Some(Verdict::ModernOther)));
     }
 }
 
@@ -135,6 +137,18 @@ fn a_silent_server_is_asked_to_shake_hands_beside_the_probe_and_its_reply_decide
 }
 
 #[test]
+fn only_a_version_in_common_shows_a_modern_server_when_its_answer_comes_late() {
+    let shows = |reply| match reply {
+        Reply::Result(result) => is_modern_answer(&result),
+        Reply::Error(_) | Reply::Unusable => panic!("no result"),
+    };
+    assert!(shows(discover(r#"["2025-11-25","2026-07-28"]"#)));
+    assert!(
+        !shows(discover(r#"["2025-11-25"]"#)) && !shows(discover("[]")) && !shows(initialized("2026-07-28"))
+    );
+}
+
+#[test]
 fn a_slow_modern_server_is_not_mistaken_for_an_old_one() {
     // It refuses the handshake first and answers the probe later, or the other way round.
     for code in [-32022, -32601, -32020] {
@@ -158,8 +172,10 @@ fn a_server_that_refuses_both_is_reported_with_its_refusal_of_the_handshake() {
     search.hedge();
     assert_eq!(search.probe_answered(error(-32601)), Step::Wait);
     let step = search.handshake_answered(error(-32000));
-    let Step::Close(CloseReason::Refused { method, error: refusal }, _) = step else { panic!("{step:?}") };
-    assert_eq!((method, refusal.code), (Method::Initialize, -32000));
+    let Step::Close(CloseReason::Refused { method, error: refusal }, verdict) = step else {
+        panic!("{step:?}")
+    };
+    assert_eq!((method, refusal.code, verdict), (Method::Initialize, -32000, None));
 
     let mut search = probing();
     search.hedge();
@@ -200,11 +216,11 @@ fn a_pinned_revision_is_the_only_one() {
     assert_eq!(step, Step::Discover(Revision::V2026_07_28));
     assert!(!search.wants_hedge());
     let step = search.probe_answered(error(-32601));
-    assert!(matches!(step, Step::Close(CloseReason::Refused { .. }, _)), "{step:?}");
+    assert!(matches!(step, Step::Close(CloseReason::Refused { .. }, None)), "{step:?}");
 
     let (mut search, _) = EraSearch::start(&Start::Pinned(Revision::V2025_11_25));
     let step = search.handshake_answered(error(-32022));
-    assert!(matches!(step, Step::Close(CloseReason::Refused { .. }, _)), "{step:?}");
+    assert!(matches!(step, Step::Close(CloseReason::Refused { .. }, None)), "{step:?}");
 }
 
 #[test]
