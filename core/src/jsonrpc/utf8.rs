@@ -125,6 +125,17 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_longer_than_it_must_be_is_found_among_others() {
+        for (around, wrong) in [("é", &b"\xc1\xbf"[..]), ("語", b"\xe0\x9f\xbf"), ("語", b"\xed\xa0\x80")]
+        {
+            for before in 0..8 {
+                let front = around.repeat(before);
+                agrees(&[front.as_bytes(), wrong, around.repeat(8).as_bytes()].concat());
+            }
+        }
+    }
+
+    #[test]
     fn what_people_write_is_passed_over_by_the_masks() {
         for piece in ["plain", "日本語", "éèàü", "naïve ", "日本 語、plain", "à la carte", "x é語"]
         {

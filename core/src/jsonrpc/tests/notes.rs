@@ -115,6 +115,25 @@ fn what_is_noted_counts_its_levels_like_anything_else() {
     }
 }
 
+#[test]
+fn a_fault_in_what_is_noted_stands_where_it_does_without_notes() {
+    for params in [
+        r#"{"a":"x\y"}"#,
+        r#"{"a" : "\n\x"}"#,
+        "{\"a\":\"x\ty\"}",
+        "{\"in\":{\"a\":\"x\ty\"}}",
+        r#"{"a":01}"#,
+        r#"{"in":{"a":1.}}"#,
+        r#"{"a":1 "b":2}"#,
+        r#"{"a":1,}"#,
+        r#"{"a\x":1}"#,
+        r#"{"a" 1}"#,
+        r#"{"é":"#,
+    ] {
+        noted(format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#).as_bytes(), 9);
+    }
+}
+
 proptest! {
     #[test]
     fn notes_change_nothing_of_what_is_read(

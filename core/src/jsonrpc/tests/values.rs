@@ -124,6 +124,16 @@ fn names_are_compared_by_value_and_nothing_else_is_equal() {
 }
 
 #[test]
+fn a_text_with_escapes_is_equal_to_what_it_means_alone() {
+    let raw = json(r#""ab\u0063de\n""#);
+    let literal = raw.view().str().unwrap();
+    assert!(literal.eq_str("abcde\n"));
+    for other in ["xbcde\n", "abxde\n", "abcxe\n", "abcde", "abcde\nf", "abc", "a", ""] {
+        assert!(!literal.eq_str(other), "{other:?}");
+    }
+}
+
+#[test]
 fn walking_yields_members_and_elements_in_order_whatever_they_hold() {
     let raw =
         json(r#" { "a\"}" : [ "]\\" , {"b":"{\\\"["} , [] , -1.5e3 ] , "c":{} , "d" : "\\" , "e":null } "#);

@@ -32,6 +32,9 @@ fn of_members_that_stand_twice_the_first_counts_however_they_are_asked_for() {
         (r#"{"name":"a","name":"b"}"#, [Some(r#""a""#), None]),
         (r#"{"arguments":1,"arguments":2,"name":3}"#, [Some("3"), Some("1")]),
         (r#"{"name":"a","arguments":[1]}"#, [Some(r#""a""#), Some("[1]")]),
+        (r#"{"name":"a","arguments":5}"#, [Some(r#""a""#), Some("5")]),
+        (r#"{"name":"a","arguments":"x","y":{}}"#, [Some(r#""a""#), Some(r#""x""#)]),
+        (r#"{"name":"a","arguments":null,"y":{}}"#, [Some(r#""a""#), Some("null")]),
         (r#"{"name":"a\"","arguments":{}}"#, [Some(r#""a\"""#), Some("{}")]),
         (
             r#"{"name":"a much longer name than most","arguments":{}}"#,

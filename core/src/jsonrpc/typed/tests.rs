@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::num::NonZeroU8;
-use core::ops::Range;
+use core::ops::{Bound, Range};
 
 use proptest::prelude::*;
 use serde::de::{DeserializeOwned, Error as _, Unexpected};
@@ -36,6 +36,10 @@ fn what_fits_is_read() {
     assert_eq!(read::<char>(r#""x""#), Ok('x'));
     assert_eq!(read::<()>(r#"{"whatever":1}"#), Ok(()));
     assert_eq!(read::<Box<str>>(r#""""#), Ok("".into()));
+    assert_eq!(read::<Value>("-0").map(|value| value.to_string()), Ok("-0.0".into()));
+    for unit in [r#""Unbounded""#, r#"{"Unbounded":null}"#, r#"{"Unbounded":{}}"#] {
+        assert_eq!(read(unit), Ok(Bound::<u8>::Unbounded));
+    }
 }
 
 #[test]
@@ -84,6 +88,7 @@ fn a_misfit_names_the_place_and_what_is_expected_and_not_the_value() {
         ("it must have 2 elements at most", misfit::<(u8, u8)>("[1,2,3]")),
         ("a must be a nonzero u8", misfit::<Map<NonZeroU8>>(r#"{"a":0}"#)),
         ("it must be a tuple of size 2", misfit::<(u8, u8)>("[1]")),
+        ("Unbounded must be an object, not a number", misfit::<Bound<u8>>(r#"{"Unbounded":1}"#)),
         ("it must be a string, not a boolean", misfit::<String>("true")),
         ("it must be an object, not a number", misfit::<()>("1")),
     ];
