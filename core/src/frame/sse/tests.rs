@@ -197,6 +197,10 @@ fn what_waits_is_counted_and_what_was_taken_is_not() {
     // What is not whole yet: a kind, and the beginning of an id.
     decoder.feed(&Bytes::from_static(b"event: 0123456789012345\nid: 0123456789012345"));
     assert!((32..=64).contains(&decoder.retained_bytes()), "{}", decoder.retained_bytes());
+    // An id that is whole, and no more than that.
+    let mut ended = SseDecoder::new(100);
+    ended.feed(&Bytes::from_static(b"id: 0123456789\n"));
+    assert!((10..=64).contains(&ended.retained_bytes()), "{}", ended.retained_bytes());
     let mut begun = SseDecoder::new(100);
     begun.feed(&Bytes::from_static(b"retr"));
     assert!((4..=64).contains(&begun.retained_bytes()), "{}", begun.retained_bytes());
