@@ -28,6 +28,40 @@ pub struct Check {
     pub script: Script,
 }
 
+impl Check {
+    /// A check that shares a connection, tries the newest revision of each era, and needs nothing declared.
+    pub(crate) const fn new(
+        strength: Strength,
+        id: &'static str,
+        source: Source,
+        title: &'static str,
+        explain: &'static str,
+        script: fn(&mut Talk) -> Result<(), Finding>,
+    ) -> Self {
+        Self {
+            id,
+            title,
+            source,
+            strength,
+            speaks: Speaks::EachEra,
+            needs: &[],
+            company: Company::Shared,
+            explain,
+            script: Script::Server(script),
+        }
+    }
+
+    /// In these revisions.
+    pub(crate) const fn speaking(self, speaks: Speaks) -> Self {
+        Self { speaks, ..self }
+    }
+
+    /// With a process of its own.
+    pub(crate) const fn alone(self) -> Self {
+        Self { company: Company::Alone, ..self }
+    }
+}
+
 /// What a check does, and of which side of a connection it is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -115,6 +149,8 @@ pub enum Speaks {
     Legacy,
     /// The one without a handshake.
     Modern,
+    /// One only, with a handshake where there is one: what has to do with the process and not with what is said.
+    Once,
 }
 
 /// Whether a process serves one check or many.

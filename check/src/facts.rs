@@ -1,5 +1,7 @@
 //! What is known of the server before it is checked.
 
+use std::time::Duration;
+
 use sanswire::jsonrpc::{JsonRef, RawJson};
 use sanswire::mcp::{Era, Revision};
 
@@ -14,11 +16,14 @@ use crate::transcript::Transcript;
 pub(crate) struct Facts {
     /// The result of `initialize` or `server/discover`.
     pub(crate) opened: Option<RawJson>,
+    /// How long that took from its start, with no other process of it beside.
+    pub(crate) first_answer: Option<Duration>,
 }
 
 impl Facts {
-    fn of(answer: &Answer) -> Self {
-        Self { opened: answer.result().and_then(|result| RawJson::from_slice(result.as_bytes(), 512).ok()) }
+    fn of(answer: &Answer, first_answer: Option<Duration>) -> Self {
+        let result = answer.result().and_then(|result| RawJson::from_slice(result.as_bytes(), 512).ok());
+        Self { opened: result, first_answer }
     }
 
     /// Whether it declares this capability.
@@ -81,7 +86,7 @@ pub(crate) fn survey(plan: &Plan) -> Survey {
         };
         let why = match talk.open() {
             Ok(answer) if speaks(&answer, revision) => {
-                survey.speaks.push((revision, Facts::of(&answer)));
+                survey.speaks.push((revision, Facts::of(&answer, talk.habits().first_answer)));
                 continue;
             }
             Ok(answer) => answers_with(&answer, revision),

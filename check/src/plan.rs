@@ -19,6 +19,8 @@ pub struct Plan {
     pub start: Duration,
     /// The longest that an answer may take. 5 s.
     pub answer: Duration,
+    /// The longest start, up to the first answer, about which nothing is said. 10 s.
+    pub slow_start: Duration,
     /// How many processes run at once. 4.
     pub jobs: usize,
 }
@@ -33,6 +35,7 @@ impl Plan {
             revisions: Revision::ALL.to_vec(),
             start: Duration::from_secs(30),
             answer: Duration::from_secs(5),
+            slow_start: Duration::from_secs(10),
             jobs: 4,
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,35 @@ pub(crate) struct Process {
     input: Option<SyncSender<Vec<u8>>>,
     output: Receiver<Heard>,
     stderr: Receiver<Vec<u8>>,
+    gate: Arc<Gate>,
     ended: bool,
+}
+
+/// Whether standard output is read.
+#[derive(Debug, Default)]
+struct Gate {
+    shut: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn shut(&self) -> MutexGuard<'_, bool> {
+        self.shut.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pass(&self) {
+        let _open = self.opened.wait_while(self.shut(), |shut| *shut);
+    }
+}
+
+/// What is read only while the gate is open.
+struct Gated<R>(R, Arc<Gate>);
+
+impl<R: io::Read> io::Read for Gated<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1.pass();
+        self.0.read(buffer)
+    }
 }
 
 impl Process {
@@ -41,7 +70,7 @@ impl Process {
         system.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         sanswire_system::os::bind_to_parent(&mut system);
         let mut child = system.spawn()?;
-        let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
+        let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(io::Error::other("the program has no pipes"));
@@ -49,6 +78,8 @@ impl Process {
         let (say, said) = sync_channel::<Vec<u8>>(WAITING);
         thread::Builder::new().name("check input".into()).spawn(move || write_all(stdin, &said))?;
         let (hear, output) = sync_channel(WAITING);
+        let gate = Arc::new(Gate::default());
+        let mut stdout = Gated(stdout, Arc::clone(&gate));
         thread::Builder::new().name("check output".into()).spawn(move || {
             lines(&mut stdout, &hear);
         })?;
@@ -60,7 +91,7 @@ impl Process {
                 let _ = complain.try_send(buffer[..len].to_vec());
             }
         })?;
-        Ok(Self { child, input: Some(say), output, stderr: complaints, ended: false })
+        Ok(Self { child, input: Some(say), output, stderr: complaints, gate, ended: false })
     }
 
     /// Says it, now or as soon as the program reads. Whether there is still an input.
@@ -71,6 +102,17 @@ impl Process {
     /// Ends standard input, behind what was said.
     pub(crate) fn end_input(&mut self) {
         self.input = None;
+    }
+
+    /// Reads no more of its output, or goes on. What is read already is heard all the same.
+    pub(crate) fn hold_output(&self, hold: bool) {
+        *self.gate.shut() = hold;
+        self.gate.opened.notify_all();
+    }
+
+    /// Closes its output, as soon as it says one more line: that one is lost.
+    pub(crate) fn close_output(&mut self) {
+        self.output = sync_channel(0).1;
     }
 
     /// What comes next, if anything comes by then.
@@ -112,6 +154,21 @@ impl Process {
         }
     }
 
+    /// Asks it and its relatives to end, where the system can ask.
+    pub(crate) fn terminate(&self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Ends it and its relatives.
+    pub(crate) fn kill(&mut self) {
+        self.input = None;
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::KILL);
+        #[cfg(not(unix))]
+        let _ = self.child.kill();
+    }
+
     /// Sends it and its relatives a signal, where the system has those.
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
@@ -124,11 +181,8 @@ impl Process {
 impl Drop for Process {
     /// Nothing is left of it and its relatives. It is waited for last, so that its number is not another's by then.
     fn drop(&mut self) {
-        self.input = None;
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::KILL);
-        #[cfg(not(unix))]
-        let _ = self.child.kill();
+        self.kill();
+        self.hold_output(false);
         let _ = self.child.wait();
     }
 }
@@ -174,6 +228,20 @@ fn lines(from: &mut impl io::Read, to: &SyncSender<Heard>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_read_while_the_gate_is_shut() {
+        let gate = Arc::new(Gate::default());
+        *gate.shut() = true;
+        let (to, from) = sync_channel(16);
+        let mut input = Gated(io::Cursor::new(b"a\n".to_vec()), Arc::clone(&gate));
+        let reader = thread::spawn(move || lines(&mut input, &to));
+        assert_eq!(from.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
+        *gate.shut() = false;
+        gate.opened.notify_all();
+        reader.join().unwrap();
+        assert_eq!(from.try_iter().count(), 2);
+    }
 
     #[test]
     fn lines_are_cut_whatever_the_reads_are() {

@@ -90,6 +90,8 @@ fn holds(check: &Check, revision: Revision, spoken: &[Revision]) -> bool {
         Speaks::Between(from, to) => (from..=to).contains(&revision),
         Speaks::Legacy => newest(Era::Legacy),
         Speaks::Modern => newest(Era::Modern),
+        // The oldest has a handshake if any has.
+        Speaks::Once => spoken.first().is_some_and(|oldest| newest(oldest.era())),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::check::{Check, Company, Script, Source, Speaks, Strength};
 use crate::finding::{Finding, shown};
 use crate::talk::Talk;
 
-const SOURCE: Source = Source::Spec("basic/transports#stdio");
+const SOURCE: Source = Source::Eras("basic/transports#stdio", "basic/transports/stdio");
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -141,7 +141,7 @@ fn carriage_return(talk: &mut Talk) -> Result<(), Finding> {
 }
 
 /// The request is answered, before one that is sent now or soon after.
-fn answered(talk: &mut Talk, id: &str) -> Result<(), Finding> {
+pub(super) fn answered(talk: &mut Talk, id: &str) -> Result<(), Finding> {
     let expected = format!("an answer with the id {id}");
     match talk.answer_before_next(id)? {
         Some(_) => Ok(()),

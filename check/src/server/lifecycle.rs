@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "lifecycle-exit-on-eof",
         title: "the server exits when its input ends",
-        source: Source::Spec("basic/lifecycle#shutdown"),
+        source: Source::Eras("basic/lifecycle#shutdown", "basic/transports/stdio#shutdown"),
         strength: Strength::Should,
         speaks: Speaks::EachEra,
         needs: &[],

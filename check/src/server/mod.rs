@@ -24,6 +24,8 @@ mod base;
 mod cancel;
 mod capabilities;
 mod completion;
+mod ends;
+mod envelope;
 mod forms;
 mod framing;
 mod handshake;
@@ -32,8 +34,13 @@ mod lifecycle;
 mod listen;
 mod listing;
 mod logging;
+mod long_lines;
+mod malformed;
 mod modern;
+mod odd_bytes;
+mod output;
 mod pagination;
+mod process;
 mod progress;
 mod prompts;
 mod requests;
@@ -56,12 +63,19 @@ pub fn all() -> impl Iterator<Item = &'static Check> + Clone {
         modern::CHECKS,
         capabilities::CHECKS,
         framing::CHECKS,
+        odd_bytes::CHECKS,
+        long_lines::CHECKS,
+        output::CHECKS,
+        envelope::CHECKS,
+        malformed::CHECKS,
         ids::CHECKS,
         cancel::CHECKS,
         progress::CHECKS,
         logging::CHECKS,
         listen::CHECKS,
         requests::CHECKS,
+        process::CHECKS,
+        ends::CHECKS,
         schema::CHECKS,
         listing::CHECKS,
         pagination::CHECKS,

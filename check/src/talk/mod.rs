@@ -1,10 +1,13 @@
 //! A conversation with the server: what a check is written in.
 
 mod another;
+mod habits;
 mod lists;
 mod meta;
 mod opening;
 mod others;
+mod process;
+mod unasked;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use crate::plan::Plan;
 use crate::process::{Heard, Process};
 use crate::transcript::{From, Transcript};
 
+pub(crate) use self::habits::Habits;
 pub(crate) use self::lists::{List, Lists, Page};
 pub(crate) use self::meta::Meta;
 pub(crate) use self::others::Manner;
@@ -48,6 +52,7 @@ pub struct Talk {
     junk: Vec<Vec<u8>>,
     /// How the server is started, for whoever needs another.
     plan: Plan,
+    habits: Habits,
     /// Whether anything was answered.
     answered: bool,
     over: bool,
@@ -105,6 +110,7 @@ impl Talk {
             manner: Manner::default(),
             junk: Vec::new(),
             plan: plan.clone(),
+            habits: Habits::new(),
             answered: false,
             over: false,
             not_tried: None,
@@ -147,6 +153,7 @@ impl Talk {
     /// What was said so far; what came and nobody asked for is forgotten, so that it is not blamed on another check.
     pub(crate) fn turn_over(&mut self) -> Transcript {
         self.listen_to_stderr();
+        self.habits.has_started();
         self.answers.clear();
         self.notices.clear();
         self.asked.clear();
@@ -236,6 +243,7 @@ impl Talk {
         loop {
             if let Some(answer) = self.take(id) {
                 self.answered = true;
+                self.habits.answered();
                 return Ok(answer);
             }
             if !self.hear(until) {
@@ -301,7 +309,7 @@ impl Talk {
             }
         };
         self.transcript.push(From::Server, &bytes);
-        let message = RawJson::from_slice(&bytes, DEPTH).ok();
+        let message = RawJson::from_slice(self.habits.said(&bytes), DEPTH).ok();
         match message.filter(|message| ended && message.view().kind() == Kind::Object) {
             None => self.junk.push(bytes),
             Some(message) => {
@@ -323,6 +331,7 @@ impl Talk {
 
     fn listen_to_stderr(&mut self) {
         let said = self.process.complaints();
+        self.habits.complained(&said);
         for line in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             self.transcript.push(From::Stderr, line);
         }

@@ -9,13 +9,16 @@ mod cancel;
 mod changes;
 mod ids;
 mod lines;
+mod messages;
 mod modern;
 mod opening;
+mod process;
 mod prompts;
 mod resources;
 mod telling;
 mod tools;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -31,6 +34,8 @@ pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) struct Server {
     fault: String,
     pub(crate) out: Out,
+    /// Whether it takes batches: in one of the versions it does.
+    pub(crate) batches: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -165,7 +170,10 @@ impl Server {
             "ping" if !request.modern || self.fault("keeps-ping") => Answer::Result(json!({})),
             _ if early && self.fault("early-silent") => Answer::Later,
             "resources/list" if self.fault("declares-too-much") => Answer::error(-32601, "no such method"),
-            "tools/list" => tools::list(self, request),
+            "tools/list" => {
+                process::works(self);
+                tools::list(self, request)
+            }
             "tools/call" => tools::call(self, request),
             "resources/list" => resources::list(self),
             "resources/templates/list" => resources::templates(self),
@@ -205,14 +213,14 @@ impl Answer {
 
 fn main() {
     let fault = std::env::args().nth(1).unwrap_or_default();
-    let server: &'static Server = Box::leak(Box::new(Server { fault, out: Out, state: Mutex::default() }));
+    let out = Out::new(&fault);
+    let server = Server { fault, out, batches: AtomicBool::new(false), state: Mutex::default() };
+    let server: &'static Server = Box::leak(Box::new(server));
+    let _held = process::start(server);
     if lines::says_nothing_that_is_meant(server) {
         return;
     }
     lines::serve(server);
-    if server.fault("stays") {
-        loop {
-            std::thread::park();
-        }
-    }
+    process::end(server);
+    server.out.finish();
 }

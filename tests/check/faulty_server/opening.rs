@@ -1,5 +1,8 @@
 //! How a conversation is opened.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{Answer, MODERN, Server, VERSIONS, asking};
@@ -27,8 +30,10 @@ pub(crate) fn initialize(server: &Server, params: &Value) -> Answer {
         return Answer::error(-32602, "no such version");
     }
     asking::meet(server, params);
+    let version = if known { asked } else { VERSIONS[3] };
+    server.batches.store(version == VERSIONS[1], Ordering::Relaxed);
     let mut result = json!({
-        "protocolVersion": if known { asked } else { VERSIONS[3] },
+        "protocolVersion": version,
         "capabilities": capabilities(server),
         "serverInfo": {"name": "faulty", "version": "1"},
         "instructions": "Nothing here does anything.",
@@ -43,6 +48,10 @@ pub(crate) fn initialize(server: &Server, params: &Value) -> Answer {
 }
 
 pub(crate) fn discover(server: &Server) -> Answer {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    if server.fault("slow-start") && !ASKED.swap(true, Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(5500));
+    }
     let mut capabilities = capabilities(server);
     let name = if server.fault("bare-extension") { "bare" } else { "com.example/extension" };
     capabilities["extensions"] = json!({ name: {} });

@@ -3,6 +3,7 @@
 mod cancel;
 mod capabilities;
 mod completion;
+mod envelope;
 mod framing;
 mod ids;
 mod lifecycle;
@@ -11,6 +12,7 @@ mod listing;
 mod logging;
 mod modern;
 mod pagination;
+mod process;
 mod progress;
 mod prompts;
 mod requests;
@@ -28,7 +30,9 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         modern::FAULTS,
         capabilities::FAULTS,
         framing::FAULTS,
+        envelope::FAULTS,
         ids::FAULTS,
+        process::FAULTS,
         cancel::FAULTS,
         progress::FAULTS,
         logging::FAULTS,
