@@ -91,7 +91,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         speaks: LEGACY,
         company: ALONE,
-        strength: Strength::Should,
+        strength: Strength::Advice,
         ..check(
             "lifecycle-initialize-incomplete",
             "an initialize that lacks something is served, or refused with -32602",
@@ -190,11 +190,14 @@ fn initialize_incomplete(talk: &mut Talk) -> Result<(), Finding> {
     ];
     let asked: Vec<_> =
         lacking.iter().map(|(missing, members)| (missing, talk.ask("initialize", members))).collect();
-    talk.open_as("{}")?;
+    talk.initialize("{}")?;
+    talk.initialized();
     for (missing, id) in asked {
         let expected = format!("a result or -32602 to an initialize without {missing}");
         match talk.answer_before_next(&id)? {
-            Some(answer) if answer.result().is_some() || answer.code() == Some(-32602) => {}
+            // It is open now: what comes next is no first one.
+            Some(answer) if answer.result().is_some() => return Ok(()),
+            Some(answer) if answer.code() == Some(-32602) => {}
             Some(answer) => return Err(Finding::new(expected, answer.text())),
             None => return Err(Finding::new(expected, "no answer")),
         }

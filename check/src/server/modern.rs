@@ -302,7 +302,6 @@ fn error_codes(talk: &mut Talk) -> Result<(), Finding> {
     let tries = [
         (None, "sanswire/no-such-method", ""),
         (Some("resources"), "resources/read", r#""uri":"file:///sanswire/no-such-resource""#),
-        (Some("prompts"), "prompts/get", r#""name":"sanswire-no-such-prompt""#),
         (Some("tools"), "tools/list", r#""cursor":"sanswire-no-such-cursor""#),
     ];
     for (needed, method, members) in tries {
