@@ -214,7 +214,8 @@ fn changes<'a>(old: &'a [String], new: &'a [String]) -> Vec<(char, &'a str)> {
     loop {
         match (old.get(o), new.get(n)) {
             (Some(line), Some(other)) if line == other => (o, n) = (o + 1, n + 1),
-            (Some(line), other) if other.is_none() || at(&stay, o + 1, n) >= at(&stay, o, n + 1) => {
+            // As many stay without it; behind all of the new ones, none.
+            (Some(line), _) if at(&stay, o + 1, n) == at(&stay, o, n) => {
                 found.push(('-', line.as_str()));
                 o += 1;
             }
