@@ -4,7 +4,7 @@
 //! [`Check`]s are data: what one is about, where the specification says so, how much it weighs, in which revisions, and
 //! what it does. [`run`] starts the program as often as they need, one process for many checks where one cannot spoil the
 //! next, and gives a [`Report`]. Nothing is called that could change something: tools are called only where the
-//! [`Plan`] names one.
+//! [`Plan`] names one, or lets those be called that say that they change nothing.
 //!
 //! ```no_run
 //! use sanswire_check::{Command, Plan, run};
@@ -28,7 +28,7 @@ mod transcript;
 
 pub use check::{Check, Company, Role, Script, Source, Speaks, Strength};
 pub use finding::Finding;
-pub use plan::Plan;
+pub use plan::{Call, Plan};
 pub use report::{Accepted, Baseline, BaselineError, Format, Found, Report, Result, Text, Unspoken, Verdict};
 pub use run::run;
 pub use sanswire_system::Command;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::Revision;
 use sanswire_system::Command;
 
@@ -23,6 +24,29 @@ pub struct Plan {
     pub slow_start: Duration,
     /// How many processes run at once. 4.
     pub jobs: usize,
+    /// The calls that are allowed. Each may be made several times: once in every connection with a check that is about
+    /// calls. Default: none.
+    pub calls: Vec<Call>,
+    /// Whether tools may be called that say that they change nothing (`readOnlyHint`) and that need no argument, or say
+    /// themselves which. Default: no.
+    pub read_only_calls: bool,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments: an object.
+    pub arguments: RawJson,
+}
+
+impl Call {
+    /// A call.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: RawJson) -> Self {
+        Self { name: name.into(), arguments }
+    }
 }
 
 impl Plan {
@@ -37,6 +61,8 @@ impl Plan {
             answer: Duration::from_secs(5),
             slow_start: Duration::from_secs(10),
             jobs: 4,
+            calls: Vec::new(),
+            read_only_calls: false,
         }
     }
 

@@ -240,13 +240,23 @@ pub(crate) enum Verb {
     },
     /// Check what a server does over standard input and output against the specification, rule by rule
     ///
-    /// It is started many times, and no tool is called. Exit status 6: it breaks a rule that it must keep.
+    /// It is started many times, and no tool is called but those that --call and --read-only-calls allow. Exit status 6: it
+    /// breaks a rule that it must keep.
     Check {
         /// This server; without it, the command behind --
         server: Option<String>,
         /// Only the checks whose name begins with this
         #[arg(long, value_name = "NAME")]
         only: Vec<String>,
+        /// Call this tool, for the checks of what tools give: several times, and in each revision
+        #[arg(long, value_name = "NAME")]
+        call: Vec<String>,
+        /// The arguments of that call as one JSON object, or of each if there are several; @FILE reads a file
+        #[arg(long, value_name = "JSON", requires = "call")]
+        args: Vec<String>,
+        /// Call tools that say that they change nothing, if they need no argument or name a default
+        #[arg(long)]
+        read_only_calls: bool,
         /// List the checks, and start nothing
         #[arg(long, conflicts_with_all = ["only", "server", "command"])]
         list: bool,

@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use sanswire_check::{Command, Plan, Report, Verdict, all, run};
+use sanswire::jsonrpc::RawJson;
+use sanswire_check::{Call, Command, Plan, Report, Verdict, all, run};
 
 use crate::server::faults;
 
@@ -20,6 +21,8 @@ fn server(fault: &str) -> Command {
 fn check(fault: &str, only: Vec<String>) -> Report {
     let mut plan = Plan::new(server(fault));
     plan.only = only;
+    plan.calls = ["picture", "fail"].map(|name| Call::new(name, RawJson::empty_object())).into();
+    plan.read_only_calls = true;
     plan.start = Duration::from_secs(20);
     plan.answer = Duration::from_secs(4);
     plan.slow_start = Duration::from_secs(5);
@@ -69,6 +72,22 @@ fn each_fault_is_found_by_the_checks_that_are_about_it() {
     });
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_tool_is_called_that_the_plan_does_not_allow() {
+    let mut plan = Plan::new(server("dies-of-calls"));
+    plan.only = vec!["content-".into(), "tools-".into()];
+    let report = run(&plan);
+    let why = |report: &Report| -> Vec<_> { report.skipped().map(|(_, why)| why.to_owned()).collect() };
+    assert_eq!(found(&report), BTreeSet::new(), "{report}");
+    assert_eq!(why(&report).len(), 2 * 7, "{report}");
+    assert!(why(&report).iter().all(|why| why.contains("--call")), "{report}");
+    // And whoever says that it changes nothing is not one that says nothing.
+    let report = check("nothing-is-read-only", vec!["content-wrong".into()]);
+    assert_eq!(why(&report).len(), 2, "{report}");
+    plan.read_only_calls = true;
+    assert!(!found(&run(&plan)).is_empty(), "the tool was called");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Fit, Misfit, kind};
+use super::{Fit, Misfit, kind, misfit};
 
 /// What the keywords that stand here by themselves say of the value.
 pub(super) fn assertions(rules: &Map<String, Value>, value: &Value, at: &str) -> Fit {
@@ -19,16 +19,14 @@ fn of_any(rules: &Map<String, Value>, value: &Value, at: &str) -> Fit {
     if let Some(wanted) = rules.get("const")
         && !same(wanted, value)
     {
-        return match Misfit::new(at, format!("has to be {wanted}")) {
-            Fit::Misfit(misfit) => Fit::Misfit(Misfit { of_the_kind: wanted.is_string(), ..misfit }),
-            other => other,
-        };
+        let rule = format!("has to be {wanted}");
+        return Fit::Misfit(Misfit { at: at.to_owned(), rule, of_the_kind: wanted.is_string() });
     }
     if let Some(wanted) = rules.get("enum").and_then(Value::as_array)
         && !wanted.iter().any(|wanted| same(wanted, value))
     {
         let all: Vec<String> = wanted.iter().take(16).map(Value::to_string).collect();
-        return Misfit::new(at, format!("has to be one of {}", all.join(", ")));
+        return misfit(at, format!("has to be one of {}", all.join(", ")));
     }
     let wanted = match rules.get("type") {
         Some(Value::String(one)) => vec![one.as_str()],
@@ -38,7 +36,7 @@ fn of_any(rules: &Map<String, Value>, value: &Value, at: &str) -> Fit {
     if wanted.iter().any(|wanted| is_a(value, wanted)) {
         return Fit::Fits;
     }
-    Misfit::new(at, format!("has to be of type {}, and is {}", wanted.join(" or "), kind(value)))
+    misfit(at, format!("has to be of type {}, and is {}", wanted.join(" or "), kind(value)))
 }
 
 fn is_a(value: &Value, name: &str) -> bool {
@@ -76,14 +74,14 @@ fn of_number(rules: &Map<String, Value>, number: &Number, at: &str) -> Fit {
     ];
     for (bound, words) in broken {
         if let Some(bound) = bound {
-            return Misfit::new(at, format!("has to be {words} {bound}"));
+            return misfit(at, format!("has to be {words} {bound}"));
         }
     }
     let Some(of) = rules.get("multipleOf") else { return Fit::Fits };
     match (of.as_i64().filter(|of| *of > 0), exact(number)) {
         (Some(of), Some(n)) if n % of == 0 => Fit::Fits,
-        (Some(of), Some(_)) => Misfit::new(at, format!("has to be a multiple of {of}")),
-        (Some(of), None) if n.fract() != 0.0 => Misfit::new(at, format!("has to be a multiple of {of}")),
+        (Some(of), Some(_)) => misfit(at, format!("has to be a multiple of {of}")),
+        (Some(of), None) if n.fract() != 0.0 => misfit(at, format!("has to be a multiple of {of}")),
         // Fractions are not exact here, nor what is larger than they can be.
         _ => Fit::Unknown,
     }
@@ -113,7 +111,7 @@ fn of_array(rules: &Map<String, Value>, elements: &[Value], at: &str) -> Fit {
         }
         let twice =
             elements.iter().enumerate().any(|(n, one)| elements[..n].iter().any(|other| same(one, other)));
-        if twice { Misfit::new(at, "holds an element twice") } else { Fit::Fits }
+        if twice { misfit(at, "holds an element twice") } else { Fit::Fits }
     })
 }
 
@@ -125,7 +123,7 @@ fn of_object(rules: &Map<String, Value>, members: &Map<String, Value>, at: &str)
             let missing =
                 members.get(name).and_then(|_| needed.into_iter().find(|it| !members.contains_key(*it)));
             if let Some(missing) = missing {
-                fit = fit.and(|| Misfit::new(at, format!("has {name}, but no {missing}")));
+                fit = fit.and(|| misfit(at, format!("has {name}, but no {missing}")));
             }
         }
     }
@@ -143,10 +141,10 @@ fn length(
     #[allow(clippy::cast_precision_loss, reason = "nothing here is that long")]
     let now = len as f64;
     if let Some(least) = bound(least).filter(|least| now < *least) {
-        return Misfit::new(at, format!("has to have {least} {of} at least, and has {len}"));
+        return misfit(at, format!("has to have {least} {of} at least, and has {len}"));
     }
     if let Some(most) = bound(most).filter(|most| now > *most) {
-        return Misfit::new(at, format!("has to have {most} {of} at most, and has {len}"));
+        return misfit(at, format!("has to have {most} {of} at most, and has {len}"));
     }
     Fit::Fits
 }

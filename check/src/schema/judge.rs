@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::assertions::assertions;
-use super::{Dialect, Fit, Misfit, kind, step};
+use super::{Dialect, Fit, kind, misfit, step};
 
 /// How deep references may lead.
 const MOST_DEPTH: u16 = 128;
@@ -30,7 +30,7 @@ impl Judge<'_> {
         }
         let rules = match schema {
             Value::Bool(true) => return Fit::Fits,
-            Value::Bool(false) => return Misfit::new(at, "must not be there"),
+            Value::Bool(false) => return misfit(at, "must not be there"),
             Value::Object(rules) => rules,
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Fit::Unknown,
         };
@@ -80,7 +80,7 @@ impl Judge<'_> {
         let required = rules.get("required").and_then(Value::as_array).into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
             if !members.contains_key(name) {
-                return fit.and(|| Misfit::new(at, format!("has no {name}")));
+                return fit.and(|| misfit(at, format!("has no {name}")));
             }
         }
         for (name, member) in members {
@@ -153,7 +153,7 @@ impl Judge<'_> {
         let least = rules.get("minContains").and_then(Value::as_u64).unwrap_or(1);
         let most = rules.get("maxContains").and_then(Value::as_u64).unwrap_or(u64::MAX);
         if fits + unknown < least || fits > most {
-            Misfit::new(at, "holds too few or too many of what it has to hold")
+            misfit(at, "holds too few or too many of what it has to hold")
         } else if fits < least || fits + unknown > most {
             Fit::Unknown
         } else {
@@ -175,7 +175,7 @@ impl Judge<'_> {
         }
         if let Some(schema) = rules.get("not") {
             fit = fit.and(|| match self.judge(schema, value, at, depth + 1) {
-                Fit::Fits => Misfit::new(at, "is what it must not be"),
+                Fit::Fits => misfit(at, "is what it must not be"),
                 Fit::Misfit(_) => Fit::Fits,
                 Fit::Unknown => Fit::Unknown,
             });
@@ -203,7 +203,7 @@ impl Judge<'_> {
             }
         }
         if one && fits > 1 {
-            return Misfit::new(at, "fits several forms, and has to fit exactly one");
+            return misfit(at, "fits several forms, and has to fit exactly one");
         }
         if fits > 0 && !(one && unknown > 0) {
             return Fit::Fits;
@@ -216,7 +216,7 @@ impl Judge<'_> {
         let mut kind_fits = misfits.iter().filter(|misfit| !misfit.of_the_kind);
         match ((meant.next(), meant.next()), (kind_fits.next(), kind_fits.next())) {
             ((Some(only), None), _) | (_, (Some(only), None)) => Fit::Misfit(only.clone()),
-            _ => Misfit::new(at, format!("is {} that fits none of {} forms", kind(value), schemas.len())),
+            _ => misfit(at, format!("is {} that fits none of {} forms", kind(value), schemas.len())),
         }
     }
 }

@@ -40,10 +40,9 @@ pub(crate) struct Misfit {
     pub(crate) of_the_kind: bool,
 }
 
-impl Misfit {
-    fn new(at: &str, rule: impl Into<String>) -> Fit {
-        Fit::Misfit(Self { at: at.to_owned(), rule: rule.into(), of_the_kind: false })
-    }
+/// It does not fit.
+fn misfit(at: &str, rule: impl Into<String>) -> Fit {
+    Fit::Misfit(Misfit { at: at.to_owned(), rule: rule.into(), of_the_kind: false })
 }
 
 impl std::fmt::Display for Misfit {

@@ -24,6 +24,7 @@ mod base;
 mod cancel;
 mod capabilities;
 mod completion;
+mod content;
 mod ends;
 mod envelope;
 mod forms;
@@ -84,6 +85,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> + Clone {
         resources::CHECKS,
         prompts::CHECKS,
         completion::CHECKS,
+        content::CHECKS,
     ]
     .into_iter()
     .flatten()

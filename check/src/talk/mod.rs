@@ -1,6 +1,7 @@
 //! A conversation with the server: what a check is written in.
 
 mod another;
+mod calls;
 mod habits;
 mod lists;
 mod meta;
@@ -22,6 +23,7 @@ use crate::plan::Plan;
 use crate::process::{Heard, Process};
 use crate::transcript::{From, Transcript};
 
+pub(crate) use self::calls::{Called, only_reads};
 pub(crate) use self::habits::Habits;
 pub(crate) use self::lists::{List, Lists, Page};
 pub(crate) use self::meta::Meta;
@@ -60,6 +62,8 @@ pub struct Talk {
     not_tried: Option<String>,
     /// What was listed in this connection.
     lists: Vec<Arc<List>>,
+    /// What was called in it.
+    calls: Option<Arc<Vec<Called>>>,
 }
 
 /// The answer to a request.
@@ -115,6 +119,7 @@ impl Talk {
             over: false,
             not_tried: None,
             lists: Vec::new(),
+            calls: None,
         })
     }
 

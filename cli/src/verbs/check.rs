@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 
-use sanswire_check::{Plan, all};
+use sanswire::jsonrpc::RawJson;
+use sanswire_check::{Call, Plan, all};
 
+use crate::arguments::read_all;
 use crate::context::Context;
 use crate::failure::{Failure, status};
 use crate::json::object;
@@ -31,6 +33,20 @@ pub(super) fn list(context: &Context) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// The calls that are allowed, each with its arguments. One alone may do without.
+pub(super) fn calls(names: Vec<String>, arguments: &[String]) -> Result<Vec<Call>, Failure> {
+    if names.len() == 1 && arguments.is_empty() {
+        return Ok(names.into_iter().map(|name| Call::new(name, RawJson::empty_object())).collect());
+    }
+    if names.len() != arguments.len() {
+        let message = format!("--call is given {} times, and --args {} times", names.len(), arguments.len());
+        return Err(Failure::usage(message)
+            .hint("--args is of the --call of the same number: --args '{}' where a tool needs none"));
+    }
+    let arguments = arguments.iter().map(|all| read_all(all)).collect::<Result<Vec<_>, _>>()?;
+    Ok(names.into_iter().zip(arguments).map(|(name, arguments)| Call::new(name, arguments)).collect())
+}
+
 /// Checks one server.
 pub(super) fn run(
     context: &Context,
@@ -38,6 +54,8 @@ pub(super) fn run(
     only: Vec<String>,
     command: Vec<OsString>,
     reports: ReportArgs,
+    calls: Vec<Call>,
+    read_only_calls: bool,
 ) -> Result<u8, Failure> {
     if let Some(unknown) = only.iter().find(|only| !all().any(|check| check.id.starts_with(only.as_str()))) {
         let message = format!("no check's name begins with {unknown}");
@@ -61,6 +79,7 @@ pub(super) fn run(
     };
     let mut plan = Plan::new(command.clone());
     plan.only = only;
+    (plan.calls, plan.read_only_calls) = (calls, read_only_calls);
     match context.common.era {
         Some(EraChoice::Legacy) => plan.revisions.retain(|it| it.era() == sanswire::mcp::Era::Legacy),
         Some(EraChoice::Modern) => plan.revisions.retain(|it| it.era() == sanswire::mcp::Era::Modern),

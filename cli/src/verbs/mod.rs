@@ -51,8 +51,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
         Verb::Check { list: true, .. } => check::list(context),
-        Verb::Check { server, only, command, list: false, reports } => {
-            check::run(context, server, only, command, *reports)
+        Verb::Check { server, only, command, list: false, reports, call, args, read_only_calls } => {
+            let calls = check::calls(call, &args)?;
+            check::run(context, server, only, command, *reports, calls, read_only_calls)
         }
         Verb::Add(addition) => add::run(context, &addition),
         Verb::Remove { name } => saved::run(context, &name, Change::Remove),

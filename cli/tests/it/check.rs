@@ -51,6 +51,12 @@ fn what_cannot_be_checked_is_said() {
         (&["check"][..], 1, "there is no server to check"),
         (&["check", "demo", "--only", "no-such"], 1, "no check's name begins with no-such"),
         (&["check", "nobody"], 5, "nobody"),
+        (
+            &["check", "demo", "--call", "a", "--call", "b", "--args", "{}"],
+            1,
+            "--call is given 2 times, and --args 1 times",
+        ),
+        (&["check", "demo", "--call", "a", "--args", "[]"], 1, "--args is an array, not an object"),
         (&["check", "--era", "modern", "--timeout", "1", "--", "sleep", "100"], 4, ""),
         (&["check", "--", "true"], 4, ""),
         (&["check", "--", "/nowhere/server"], 4, ""),
@@ -69,6 +75,27 @@ fn what_cannot_be_checked_is_said() {
     let ran = home.run(&["check", "w"]);
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(ran.stderr.contains("standard input and output"), "{ran:?}");
+}
+
+#[test]
+fn no_tool_is_called_but_what_is_allowed() {
+    let home = Home::new();
+    let checked = |words: &[&str]| home.run(&[&["check", "demo", "--only", "content"], words].concat()).ok();
+    assert!(checked(&[]).contains("no call is allowed: --call NAME, or --read-only-calls"));
+    // The tool of the second call has an outputSchema and gives what fits it.
+    let words =
+        ["--call", "fail", "--args", "{}", "--call", "add", "--args", r#"{"a": 1, "b": 2}"#, "--json"];
+    let report: serde_json::Value = serde_json::from_str(&checked(&words)).unwrap();
+    let passed = |check: &str| {
+        let mut of =
+            report["results"].as_array().unwrap().iter().filter(|it| it["check"] == check).peekable();
+        assert!(of.peek().is_some(), "{report}");
+        of.all(|it| it["verdict"] == "passed")
+    };
+    assert!(passed("content-output-schema") && passed("content-error-text"), "{report}");
+    assert!(!passed("content-media"), "{report}");
+    let read = checked(&["--read-only-calls"]);
+    assert!(!read.contains("content-media") && !read.contains("content-wrong-argument"), "{read}");
 }
 
 #[test]

@@ -12,29 +12,22 @@ static SECOND: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn list(server: &Server, request: &Request<'_>) -> Answer {
     let first = vec![json!({"name": "plain"}), json!({"name": "picture"})];
     match request.params.get("cursor") {
-        None | Some(Value::Null) => page(first, Some("second")),
-        Some(_) if server.fault("endless") => page(first, Some("second")),
+        None | Some(Value::Null) => page(first, Some(json!("second"))),
+        Some(_) if server.fault("endless") => page(first, Some(json!("second"))),
         Some(cursor) if cursor == "second" => {
             if SECOND.fetch_add(1, Ordering::Relaxed) > 0 && server.fault("cursors-used-up") {
                 return Answer::error(-32602, "used up");
             }
-            let answer = page(second(server), None);
-            match answer {
-                Answer::Result(mut page) if server.fault("null-at-the-end") => {
-                    page["nextCursor"] = Value::Null;
-                    Answer::Result(page)
-                }
-                other => other,
-            }
+            page(second(server), if server.fault("null-at-the-end") { Some(Value::Null) } else { None })
         }
         Some(_) => Answer::error(-32602, "no such cursor"),
     }
 }
 
-fn page(prompts: Vec<Value>, next: Option<&str>) -> Answer {
+fn page(prompts: Vec<Value>, next: Option<Value>) -> Answer {
     let mut page = json!({"prompts": prompts, "ttlMs": 0, "cacheScope": "private"});
     if let Some(next) = next {
-        page["nextCursor"] = json!(next);
+        page["nextCursor"] = next;
     }
     Answer::Result(page)
 }

@@ -23,7 +23,10 @@ pub(crate) fn list(server: &Server, request: &Request<'_>) -> Answer {
     if server.fault("two-tools-of-one-name") {
         other["name"] = json!("t");
     }
-    let mut tools = vec![one, other];
+    if server.fault("nothing-is-read-only") {
+        other["annotations"] = json!({"readOnlyHint": false});
+    }
+    let mut tools = vec![one, other, plain("picture"), plain("fail")];
     if server.fault("shuffled") && !LISTED.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
         tools.reverse();
     }
@@ -93,6 +96,11 @@ fn other() -> Value {
     })
 }
 
+/// Another tool, that needs nothing.
+fn plain(name: &str) -> Value {
+    json!({"name": name, "description": "Gives what it is named for.", "inputSchema": {"type": "object"}})
+}
+
 pub(crate) fn call(server: &Server, request: &Request<'_>) -> Answer {
     let Some(name) = request.params["name"].as_str() else {
         return if server.fault("calls-nothing") {
@@ -102,8 +110,14 @@ pub(crate) fn call(server: &Server, request: &Request<'_>) -> Answer {
         };
     };
     match name {
+        "t" | "count" | "picture" | "fail" if server.fault("dies-of-calls") => std::process::exit(1),
         "t" => said("hello"),
-        "count" => count(&request.params["arguments"]),
+        "count" => count(server, request),
+        "picture" => picture(server),
+        "fail" => {
+            let text = if server.fault("silent-failures") { "" } else { "there is nothing to do" };
+            Answer::Result(json!({"content": [{"type": "text", "text": text}], "isError": true}))
+        }
         _ if server.fault("calls-anything") => said("done"),
         _ if server.fault("unknown-tool-result") => {
             Answer::Result(json!({"content": [{"type": "text", "text": "no such tool"}], "isError": true}))
@@ -116,9 +130,41 @@ fn said(text: &str) -> Answer {
     Answer::Result(json!({"content": [{"type": "text", "text": text}]}))
 }
 
-fn count(arguments: &Value) -> Answer {
-    let word = arguments["word"].as_str().unwrap_or("word");
-    let structured = json!({"letters": word.chars().count()});
-    let text = structured.to_string();
-    Answer::Result(json!({"content": [{"type": "text", "text": text}], "structuredContent": structured}))
+fn count(server: &Server, request: &Request<'_>) -> Answer {
+    let word = &request.params["arguments"]["word"];
+    if !word.is_null() && !word.is_string() {
+        if server.fault("refuses-arguments") {
+            return Answer::error(-32602, "word is no string");
+        }
+        return Answer::Result(
+            json!({"content": [{"type": "text", "text": "word is no string"}], "isError": true}),
+        );
+    }
+    let word = word.as_str().unwrap_or("word");
+    let letters = word.chars().count();
+    let mut structured = json!({"letters": letters});
+    if server.fault("letters-as-text") {
+        structured["letters"] = json!(letters.to_string());
+    }
+    let text =
+        if server.fault("text-of-its-own") { format!("{letters} letters") } else { structured.to_string() };
+    let mut result = json!({"content": [{"type": "text", "text": text}], "structuredContent": structured});
+    if server.fault("nothing-structured")
+        && let Some(members) = result.as_object_mut()
+    {
+        members.remove("structuredContent");
+    }
+    Answer::Result(result)
+}
+
+fn picture(server: &Server) -> Answer {
+    let data = if server.fault("image-with-line-ends") { "iVBO\nRw0KGgo=" } else { "iVBORw0KGgo=" };
+    let uri = if server.fault("path-of-resource") { "/a b" } else { "memo://text" };
+    let mut image = json!({"type": "image", "data": data, "mimeType": "image/png"});
+    if server.fault("image-without-type") {
+        image = json!({"type": "image", "data": data});
+    }
+    Answer::Result(
+        json!({"content": [image, {"type": "resource", "resource": {"uri": uri, "text": "hello"}}]}),
+    )
 }

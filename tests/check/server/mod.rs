@@ -3,6 +3,7 @@
 mod cancel;
 mod capabilities;
 mod completion;
+mod content;
 mod envelope;
 mod framing;
 mod ids;
@@ -45,6 +46,7 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         resources::FAULTS,
         prompts::FAULTS,
         completion::FAULTS,
+        content::FAULTS,
     ]
     .into_iter()
     .flatten()
