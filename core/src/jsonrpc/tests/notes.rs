@@ -127,6 +127,8 @@ fn a_fault_in_what_is_noted_stands_where_it_does_without_notes() {
         r#"{"a":1 "b":2}"#,
         r#"{"a":1,}"#,
         r#"{"a\x":1}"#,
+        "{\"a\ty\":1}",
+        "{\"in\":{\"a\ty\":1}}",
         r#"{"a" 1}"#,
         r#"{"é":"#,
     ] {
