@@ -77,8 +77,8 @@ impl Report {
         }
         count("soft", self.skipped().count(), "not tried");
         out.push_str(&format!(
-            "</ul>\n<dl>\n<dt>Speaks</dt><dd>{}</dd>\n",
-            revisions(self.revisions.iter().copied())
+            "</ul>\n<dl class=\"wide\">\n<dt>Speaks</dt><dd>{}</dd>\n",
+            dates(&revisions(self.revisions.iter().copied()))
         ));
         for unspoken in &self.unspoken {
             let why = escaped(&brief(&unspoken.why, BRIEF));
@@ -151,10 +151,16 @@ fn first(groups: &[Group<'_>]) -> String {
             label(group.check.strength),
             group.check.id,
             escaped(group.check.title),
-            group.revisions()
+            dates(&group.revisions())
         ));
     }
     out + "</tbody>\n</table>\n</section>\n"
+}
+
+/// Revisions that are not broken over lines.
+fn dates(revisions: &str) -> String {
+    let date = |date: &str| format!("<span class=\"date\">{date}</span>");
+    revisions.split(", ").map(date).collect::<Vec<_>>().join(", ")
 }
 
 fn label(strength: Strength) -> String {
