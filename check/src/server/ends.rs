@@ -141,8 +141,8 @@ fn exit_status(talk: &mut Talk) -> Result<(), Finding> {
 
 fn end_before_anything(talk: &mut Talk) -> Result<(), Finding> {
     talk.end_input();
-    // It may still be starting.
-    let within = talk.patience(talk.slow_start(), 4);
+    // It may still be starting, beside others.
+    let within = talk.patience(talk.longest_start(), 4);
     match talk.exit(within) {
         Some(_) => Ok(()),
         None => {

@@ -23,6 +23,11 @@ impl Talk {
         self.plan.slow_start
     }
 
+    /// The longest start that is waited for.
+    pub(crate) const fn longest_start(&self) -> Duration {
+        self.plan.start
+    }
+
     /// At least this time, and longer where the machine is slow or busy: what its start took, as often.
     pub(crate) fn patience(&self, least: Duration, starts: u32) -> Duration {
         least.max(self.facts.first_answer.unwrap_or_default().saturating_mul(starts))
