@@ -43,6 +43,26 @@ pub(super) trait Watch {
     fn unread(&mut self, now: Instant);
 }
 
+/// A machine whose events wait within bounds.
+pub(super) trait Queues {
+    /// How many events wait, how many bytes they hold, and how many they may.
+    fn queued(&self) -> (usize, usize, &Limits);
+}
+
+impl Queues for sanswire::client::LineConnection {
+    fn queued(&self) -> (usize, usize, &Limits) {
+        let session = self.session();
+        (session.queued_events(), session.queued_event_bytes(), &session.config().limits)
+    }
+}
+
+impl Queues for sanswire::server::LineConnection {
+    fn queued(&self) -> (usize, usize, &Limits) {
+        let session = self.session();
+        (session.queued_events(), session.queued_event_bytes(), &session.config().limits)
+    }
+}
+
 /// A machine and what its driver knows.
 #[derive(Debug)]
 pub(super) struct End<M> {
@@ -58,7 +78,7 @@ pub(super) struct End<M> {
     pub(super) closed: bool,
 }
 
-impl<M: Machine> End<M> {
+impl<M: Machine + Queues> End<M> {
     pub(super) const fn new(machine: M, cuts: Cuts) -> Self {
         Self {
             machine,
@@ -85,6 +105,8 @@ impl<M: Machine> End<M> {
                 self.was_full |= !self.closed;
                 break;
             }
+            let (events, bytes, limits) = self.machine.queued();
+            check_reads_on((events, bytes), limits);
             let rest = &input.arrived(now)[taken..];
             let buffer = self.machine.read_buffer();
             let (before, capacity) = (buffer.len(), buffer.capacity());
@@ -162,6 +184,12 @@ impl<M: Machine> End<M> {
             assert_eq!(next, None, "it is over and waits for a time");
         }
     }
+}
+
+/// Rule 5, to the event: at the limit nothing more is read.
+pub(super) fn check_reads_on((waiting, bytes): (usize, usize), limits: &Limits) {
+    let full = waiting >= limits.max_queued_events || bytes >= limits.max_queued_event_bytes;
+    assert!(!full, "rule 5: it reads on, and {waiting} events of {bytes} bytes wait");
 }
 
 /// Rule 5 of the events that wait, by their number and their bytes: at the limit nothing more is read, so only the last

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::client_names::{close_name, error_name, event_name, name_of, outcome_name};
 use super::coverage::Coverage;
-use super::end::{Cuts, check_events};
+use super::end::{Cuts, check_events, check_reads_on};
 use super::web_model::WebModel;
 use super::wire::Wire;
 use crate::seed::Rng;
@@ -238,6 +238,11 @@ impl HttpClient {
             if !self.pool.wants_read(connection) {
                 self.was_full |= !pipe.told[0];
                 break;
+            }
+            let session = self.pool.session();
+            if session.close_reason().is_none() && self.model.carries(connection) {
+                let queued = (session.queued_events(), session.queued_event_bytes());
+                check_reads_on(queued, &session.config().limits);
             }
             let rest = &pipe.to_client.arrived(now)[taken..];
             let buffer = self.pool.read_buffer(connection).expect("it wants to be read");

@@ -87,8 +87,8 @@ impl Server {
         assert!(held <= self.most, "rule 5: a server holds {held} bytes of {}", self.most);
         let session = self.end.machine.session();
         let limits = &session.config().limits;
-        // A batch tells of many with the last byte of it, and what is given up is told as well.
-        let batch = limits.max_message_bytes / 2;
+        // A batch tells of many with the last byte of it, but of no more than may wait, and what is given up is told as well.
+        let batch = 2 * limits.max_queued_events.min(limits.max_message_bytes / 4);
         let open = 2 * session.in_flight() + limits.max_peer_requests + batch;
         self.end.check_events(session.queued_events(), session.queued_event_bytes(), limits, open);
     }

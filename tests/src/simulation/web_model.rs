@@ -370,6 +370,11 @@ impl WebModel {
         self.trouble();
     }
 
+    /// Whether an answer is open on a connection.
+    pub(super) fn carries(&self, connection: ConnectionHandle) -> bool {
+        self.lines.get(&connection).is_some_and(|line| line.answers.is_open())
+    }
+
     /// The client wants nothing more of a connection.
     pub(super) fn dropped(&mut self, connection: ConnectionHandle) {
         let Some(line) = self.lines.remove(&connection) else { return };
