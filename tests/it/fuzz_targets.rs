@@ -66,7 +66,7 @@ fn a_conversation_is_the_same_as_bytes() {
         let script = Script::of(seed);
         let worlds = match script.world {
             World::BadServer | World::BadHttpServer => CLIENT_OPS,
-            World::BadClient => SERVER_OPS,
+            World::BadClient | World::BadHttpClient => SERVER_OPS,
             World::Pair | World::Http | World::Host => PAIR,
         };
         assert_eq!(Script::from_bytes(worlds, &script.bytes(worlds)), script);

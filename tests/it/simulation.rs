@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sanswire_tests::simulation::{Coverage, Script, Step, Who, World, check, menu, minimise, web_menu};
+use sanswire_tests::simulation::{
+    Coverage, Script, Step, Who, World, check, menu, minimise, web_caller_menu, web_menu,
+};
 
 #[test]
 fn conversations_of_every_kind_keep_the_golden_rules() {
@@ -33,7 +35,7 @@ fn conversations_of_every_kind_keep_the_golden_rules() {
     ] {
         assert!(seen.count("outcome", outcome) > 0, "never {outcome}: {}", seen.text());
     }
-    for outcome in ["complete", "refused", "challenged", "session gone", "invalid", "too large"] {
+    for outcome in ["complete", "error", "refused", "challenged", "invalid", "timed out"] {
         assert!(seen.count("outcome over HTTP", outcome) > 0, "never {outcome}: {}", seen.text());
     }
 }
@@ -51,6 +53,8 @@ fn every_behaviour_of_the_menu_is_met() {
     assert_eq!(names.len(), menu::SERVER_MENU.len(), "a name stands for two behaviours");
     let names: BTreeSet<_> = web_menu::WEB_MENU.iter().map(|entry| entry.name).collect();
     assert_eq!(names.len(), web_menu::WEB_MENU.len(), "a name stands for two behaviours");
+    let names: BTreeSet<_> = web_caller_menu::WEB_CALLER_MENU.iter().map(|entry| entry.name).collect();
+    assert_eq!(names.len(), web_caller_menu::WEB_CALLER_MENU.len(), "a name stands for two behaviours");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::simulation::{Coverage, Script, World, keeps_the_rules};
 pub const PAIR: &[World] = &[World::Pair, World::Http, World::Host];
 /// Our client over lines and over HTTP, and a server that misbehaves.
 pub const CLIENT_OPS: &[World] = &[World::BadServer, World::BadHttpServer];
-/// Our server, and a client that misbehaves.
-pub const SERVER_OPS: &[World] = &[World::BadClient];
+/// Our server over lines and over HTTP, and a client that misbehaves.
+pub const SERVER_OPS: &[World] = &[World::BadClient, World::BadHttpClient];
 
 /// Runs the conversation that stands in `data` between two roles of ours.
 ///

@@ -1,10 +1,10 @@
 //! Whole conversations by a seed, thousands a second, with everything checked that must never break.
 //!
 //! A seed makes a [`Script`]: who meets whom, how they are set up, and what each does. It runs in virtual time: pipes
-//! with faults, a peer that misbehaves in ways that have names ([`menu`], over HTTP [`web_menu`]), applications that do
-//! whatever they may. Beside
-//! each machine goes a plain model that reads the same bytes with other code and knows how each call has to end, and
-//! what may be spoken. Each run is done again with its bytes cut otherwise, and has to come to the same.
+//! with faults, a peer that misbehaves in ways that have names ([`menu`], [`client_menu`], over HTTP [`web_menu`] and
+//! [`web_caller_menu`]), applications that do whatever they may. Beside each machine goes a plain model that reads the
+//! same bytes with other code and knows how each call has to end, and what may be spoken. Each run is done again with its
+//! bytes cut otherwise, and has to come to the same.
 //!
 //! | rule | is checked |
 //! |---|---|
@@ -45,6 +45,9 @@ mod server_model;
 mod setup;
 mod site_end;
 mod web_answers;
+pub mod web_caller;
+pub mod web_caller_menu;
+mod web_caller_world;
 mod web_exchange;
 pub mod web_menu;
 mod web_model;
@@ -63,6 +66,7 @@ pub use script::{Script, Step, Who, World};
 use crate::seed::Rng;
 use end::Cuts;
 use host_world::HostTrace;
+use web_caller_world::CallerTrace;
 use web_world::WebTrace;
 use world::Trace;
 
@@ -98,6 +102,9 @@ pub fn keeps_the_rules(script: &Script, seen: &mut Coverage) {
     match script.world {
         World::Http | World::BadHttpServer => {
             compare(script, seen, web_world::run, WebTrace::differs, |trace| trace.was_full);
+        }
+        World::BadHttpClient => {
+            compare(script, seen, web_caller_world::run, CallerTrace::differs, |trace| trace.was_full);
         }
         World::Host => compare(script, seen, host_world::run, HostTrace::differs, |trace| trace.was_full),
         World::Pair | World::BadServer | World::BadClient => {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::client_menu::CLIENT_MENU;
 use super::menu::{CLIENT_ACTS, HOST_ACTS, LINK_ACTS, OPENINGS, SERVER_ACTS, SERVER_MENU};
+use super::web_caller_menu::WEB_CALLER_MENU;
 use super::web_menu::{PLAIN_WEB_OPENINGS, WEB_MENU, WEB_OPENINGS};
 use crate::seed::Rng;
 
@@ -21,14 +22,23 @@ pub enum World {
     Http,
     /// Our client over HTTP and a server that misbehaves.
     BadHttpServer,
+    /// A client over HTTP that misbehaves, and our server.
+    BadHttpClient,
     /// A host and servers that misbehave.
     Host,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Pair, Self::BadServer, Self::BadClient, Self::Http, Self::BadHttpServer, Self::Host];
+    pub const ALL: [Self; 7] = [
+        Self::Pair,
+        Self::BadServer,
+        Self::BadClient,
+        Self::Http,
+        Self::BadHttpServer,
+        Self::BadHttpClient,
+        Self::Host,
+    ];
 
     /// Who acts in it.
     const fn who(self) -> &'static [Who] {
@@ -36,6 +46,7 @@ impl World {
             Self::Pair | Self::Http => &[Who::Client, Who::Server, Who::Link, Who::Wait],
             Self::BadServer => &[Who::Client, Who::Peer, Who::Answer, Who::Opening, Who::Link, Who::Wait],
             Self::BadClient => &[Who::Caller, Who::Server, Who::Link, Who::Wait],
+            Self::BadHttpClient => &[Who::WebCaller, Who::Server, Who::Link, Who::Wait],
             Self::BadHttpServer => {
                 &[Who::Client, Who::WebPeer, Who::WebAnswer, Who::WebOpening, Who::Link, Who::Wait]
             }
@@ -52,6 +63,7 @@ impl World {
             Self::BadClient => "bad-client",
             Self::Http => "http",
             Self::BadHttpServer => "bad-http-server",
+            Self::BadHttpClient => "bad-http-client",
             Self::Host => "host",
         }
     }
@@ -80,6 +92,8 @@ pub enum Who {
     WebAnswer,
     /// That server, while a session opens.
     WebOpening,
+    /// The client over HTTP that misbehaves.
+    WebCaller,
     /// The pipes.
     Link,
     /// The clock.
@@ -96,7 +110,7 @@ pub(super) const WAITS: [(&str, u64); 4] =
 
 impl Who {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Client,
         Self::Server,
         Self::Host,
@@ -107,6 +121,7 @@ impl Who {
         Self::WebPeer,
         Self::WebAnswer,
         Self::WebOpening,
+        Self::WebCaller,
         Self::Link,
         Self::Wait,
     ];
@@ -123,6 +138,7 @@ impl Who {
             Self::WebPeer => "web-peer",
             Self::WebAnswer => "web-answer",
             Self::WebOpening => "web-opening",
+            Self::WebCaller => "web-caller",
             Self::Link => "link",
             Self::Wait => "wait",
         }
@@ -140,6 +156,7 @@ impl Who {
             Self::Opening => OPENINGS.iter().map(|entry| entry.name).collect(),
             Self::WebPeer | Self::WebAnswer => WEB_MENU.iter().map(|entry| entry.name).collect(),
             Self::WebOpening => WEB_OPENINGS.iter().map(|entry| entry.name).collect(),
+            Self::WebCaller => WEB_CALLER_MENU.iter().map(|entry| entry.name).collect(),
             Self::Link => LINK_ACTS.to_vec(),
             Self::Wait => WAITS.iter().map(|(name, _)| *name).collect(),
         }
@@ -155,6 +172,7 @@ impl Who {
             Self::Opening => OPENINGS.len(),
             Self::WebPeer | Self::WebAnswer => WEB_MENU.len(),
             Self::WebOpening => WEB_OPENINGS.len(),
+            Self::WebCaller => WEB_CALLER_MENU.len(),
             Self::Link => LINK_ACTS.len(),
             Self::Wait => WAITS.len(),
         }
@@ -197,19 +215,25 @@ impl Script {
             World::Http,
             World::BadHttpServer,
             World::BadHttpServer,
+            World::BadHttpClient,
             World::Host,
         ];
         let world = *rng.pick(&worlds);
         let mut script = Self { world, setup: rng.number(), steps: Vec::new() };
         let count = 4 + rng.below(32);
         // Some runs are about few things, so that these meet each other.
-        let few: Vec<usize> =
-            (0..3).map(|_| rng.below(CLIENT_MENU.len().min(SERVER_MENU.len()).min(WEB_MENU.len()))).collect();
+        let few: Vec<usize> = (0..3)
+            .map(|_| {
+                rng.below(
+                    CLIENT_MENU.len().min(SERVER_MENU.len()).min(WEB_MENU.len()).min(WEB_CALLER_MENU.len()),
+                )
+            })
+            .collect();
         let focused = rng.chance(25);
         let openings = match world {
             World::BadServer | World::BadHttpServer => 1,
             World::Host => 3,
-            World::Pair | World::BadClient | World::Http => 0,
+            World::Pair | World::BadClient | World::Http | World::BadHttpClient => 0,
         };
         for _ in 0..openings {
             // Most find their server at once, or nothing else would be seen.
@@ -228,8 +252,11 @@ impl Script {
             let who = match (world, rng.below(20)) {
                 (_, 0) => Who::Link,
                 (_, 1..=3) => Who::Wait,
-                (World::Pair | World::Http, 4..=9) | (World::BadClient, 4..=8) => Who::Server,
+                (World::Pair | World::Http, 4..=9) | (World::BadClient | World::BadHttpClient, 4..=8) => {
+                    Who::Server
+                }
                 (World::BadClient, _) => Who::Caller,
+                (World::BadHttpClient, _) => Who::WebCaller,
                 (World::Host, 4..=5) => Who::Peer,
                 (World::Host, 6..=10) => Who::Answer,
                 (World::Host, _) => Who::Host,
@@ -239,7 +266,10 @@ impl Script {
                 (World::BadServer, 7..=12) => Who::Answer,
                 _ => Who::Client,
             };
-            let menu = matches!(who, Who::Peer | Who::Answer | Who::Caller | Who::WebPeer | Who::WebAnswer);
+            let menu = matches!(
+                who,
+                Who::Peer | Who::Answer | Who::Caller | Who::WebPeer | Who::WebAnswer | Who::WebCaller
+            );
             let act = if menu && focused { *rng.pick(&few) } else { rng.below(who.count()) };
             script.steps.push(Step { who, act, n: rng.number() as u32 });
         }

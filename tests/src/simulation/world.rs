@@ -62,9 +62,12 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     let [to_server, to_client] = setup.wires;
     let now = setup.now;
     let other = match script.world {
-        World::Pair | World::BadClient | World::Http | World::BadHttpServer | World::Host => {
-            Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now)))
-        }
+        World::Pair
+        | World::BadClient
+        | World::Http
+        | World::BadHttpServer
+        | World::BadHttpClient
+        | World::Host => Other::Server(Box::new(Server::new(setup.server, setup.auto, cuts.clone(), now))),
         World::BadServer => {
             let of =
                 |who| script.steps.iter().filter(move |step| step.who == who).map(|step| (step.act, step.n));
@@ -75,9 +78,12 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> Trace {
     };
     let asker = match script.world {
         World::BadClient => Asker::Bad(BadClient::new(setup.modern, setup.client.limits.max_message_bytes)),
-        World::Pair | World::BadServer | World::Http | World::BadHttpServer | World::Host => {
-            Asker::Client(Box::new(Client::new(setup.client, cuts.clone(), now)))
-        }
+        World::Pair
+        | World::BadServer
+        | World::Http
+        | World::BadHttpServer
+        | World::BadHttpClient
+        | World::Host => Asker::Client(Box::new(Client::new(setup.client, cuts.clone(), now))),
     };
     let mut run = Run { asker, other, to_server, to_client, now, seen };
     run.settle();
