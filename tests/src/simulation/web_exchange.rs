@@ -172,6 +172,7 @@ impl WebModel {
             // An id that cannot be sent back is not.
             of("mcp-session-id").into_iter().for_each(|id| self.gives_session(id));
         }
+        self.moved_answers += usize::from(exchange.role == Role::Other && matches!(status, 307 | 308));
         exchange.kind = match (exchange.role, &*media) {
             (_, "text/event-stream") if fine && !coded => Kind::Events(Events::default()),
             (Role::Opening(_), "application/json") if fine && !coded => Kind::Whole(status),

@@ -122,6 +122,8 @@ pub(super) struct WebModel {
     pub(super) long: bool,
     /// Requests of the server's that were not answered, by id.
     pub(super) owed: BTreeMap<String, usize>,
+    /// What was sent that is no call, and was pointed elsewhere.
+    pub(super) moved_answers: usize,
     over: bool,
     local: bool,
     disputed: bool,
@@ -150,6 +152,7 @@ impl WebModel {
             came: Vec::new(),
             long: false,
             owed: BTreeMap::new(),
+            moved_answers: 0,
             over: false,
             local: false,
             disputed: false,
@@ -462,6 +465,10 @@ impl WebModel {
                 assert!(!self.modern(), "a modern client answers nothing: {message}");
                 let owed = self.owed.get_mut(&message["id"].to_string());
                 let owed = owed.unwrap_or_else(|| panic!("an answer to what was not asked: {message}"));
+                // One that was pointed elsewhere is sent there.
+                if *owed == 0 && self.moved_answers > 0 {
+                    (*owed, self.moved_answers) = (1, self.moved_answers - 1);
+                }
                 *owed = owed.checked_sub(1).unwrap_or_else(|| panic!("answered twice: {message}"));
                 Role::Other
             }
