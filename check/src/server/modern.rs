@@ -230,9 +230,11 @@ fn served(talk: &mut Talk, meta: &Meta) -> Result<(), Finding> {
     Err(Finding::new("a result", answer.text()))
 }
 
+/// Asks for a list, where there is one: some servers tell anybody, in any version, what they speak.
 fn unsupported(talk: &mut Talk) -> Result<Answer, Finding> {
     let meta = Meta { version: Some(format!("\"{UNKNOWN}\"")), ..talk.meta() };
-    talk.request_with("server/discover", &meta, "")
+    let method = talk.facts().lists().first().copied().unwrap_or("server/discover");
+    talk.request_with(method, &meta, "")
 }
 
 fn unsupported_data(talk: &mut Talk) -> Result<(), Finding> {
