@@ -3,6 +3,7 @@
 use sanswire::mcp::{Era, Revision};
 
 use crate::finding::Finding;
+use crate::stage::Stage;
 use crate::talk::Talk;
 
 /// One rule, and what shows that it is kept.
@@ -10,7 +11,7 @@ use crate::talk::Talk;
 pub struct Check {
     /// What it is called for ever: `framing-split-lines`.
     pub id: &'static str,
-    /// What a server has to do, in one sentence.
+    /// What a peer has to do, in one sentence.
     pub title: &'static str,
     /// Where that is said.
     pub source: Source,
@@ -18,11 +19,12 @@ pub struct Check {
     pub strength: Strength,
     /// In which revisions it holds.
     pub speaks: Speaks,
-    /// The capabilities that the other side has to declare for it: `tools`.
+    /// What it needs of the other side: the capabilities that a server has to declare, `tools`; the methods that a client has
+    /// to use when all is well, `tools/call`.
     pub needs: &'static [&'static str],
     /// Whether its process serves other checks as well.
     pub company: Company,
-    /// What a correct server does, and why it matters: for whoever has to mend one.
+    /// What a correct peer does, and why it matters: for whoever has to mend one.
     pub explain: &'static str,
     /// What it does.
     pub script: Script,
@@ -68,6 +70,8 @@ impl Check {
 pub enum Script {
     /// It plays a client, and checks a server.
     Server(fn(&mut Talk) -> Result<(), Finding>),
+    /// It plays a server, and checks a client.
+    Client(fn(&mut Stage) -> Result<(), Finding>),
 }
 
 /// What a program is in the conversation.
@@ -76,6 +80,8 @@ pub enum Script {
 pub enum Role {
     /// It is asked.
     Server,
+    /// It starts servers, and asks.
+    Client,
 }
 
 impl Script {
@@ -84,6 +90,7 @@ impl Script {
     pub const fn role(self) -> Role {
         match self {
             Self::Server(_) => Role::Server,
+            Self::Client(_) => Role::Client,
         }
     }
 }
@@ -96,11 +103,13 @@ pub enum Source {
     Spec(&'static str),
     /// The same where the eras have pages of their own: with a handshake, and without.
     Eras(&'static str, &'static str),
+    /// A page of another revision than the one that is spoken.
+    In(Revision, &'static str),
     /// A section of the JSON-RPC 2.0 specification.
     JsonRpc(&'static str),
     /// An RFC and its section.
     Rfc(u16, &'static str),
-    /// What clients were seen to stumble over: advice of this program.
+    /// What peers were seen to stumble over: advice of this program.
     Practice,
 }
 
@@ -116,6 +125,7 @@ impl Source {
                 let page = if revision.era() == Era::Modern { modern } else { legacy };
                 Self::Spec(page).url(revision)
             }
+            Self::In(revision, page) => Self::Spec(page).url(revision),
             Self::JsonRpc(section) => Some(format!("https://www.jsonrpc.org/specification#{section}")),
             Self::Rfc(number, section) => {
                 Some(format!("https://www.rfc-editor.org/rfc/rfc{number}#section-{section}"))
@@ -137,7 +147,7 @@ pub enum Strength {
     Must,
 }
 
-/// In which revisions a check is tried, of those that the server speaks.
+/// In which revisions a check is tried, of those that the peer speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Speaks {
@@ -158,7 +168,7 @@ pub enum Speaks {
 pub enum Company {
     /// It gets a process of its own, and may leave it in any state.
     Alone,
-    /// It shares an opened connection with others. A connection that it leaves unusable is not used again, and that is a
-    /// finding.
+    /// Of a server: it shares an opened connection with others. A connection that it leaves unusable is not used again, and
+    /// that is a finding. Of a client: it looks at what was said in a run where all was well.
     Shared,
 }

@@ -78,12 +78,12 @@ pub fn run(plan: &Plan) -> Report {
     report
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a check is tried in a revision, given those that the server speaks.
-fn holds(check: &Check, revision: Revision, spoken: &[Revision]) -> bool {
+/// Whether a check is tried in a revision, given those that the peer speaks.
+pub(crate) fn holds(check: &Check, revision: Revision, spoken: &[Revision]) -> bool {
     let newest = |era| spoken.iter().rev().find(|spoken| spoken.era() == era) == Some(&revision);
     match check.speaks {
         Speaks::EachEra => newest(revision.era()),
@@ -100,6 +100,7 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
     let mut results = Vec::new();
     let mut talk = None;
     for check in checks {
+        let Script::Server(script) = check.script else { continue };
         let began = Instant::now();
         let mut present = match talk.take().map_or_else(|| opened(plan, revision, facts, check), Ok) {
             Ok(talk) => talk,
@@ -110,7 +111,6 @@ fn together(plan: &Plan, revision: Revision, facts: &Facts, checks: Vec<&'static
                 continue;
             }
         };
-        let Script::Server(script) = check.script;
         let mut outcome = script(&mut present);
         let not_tried = present.take_not_tried();
         let transcript = if check.company == Company::Shared {

@@ -11,7 +11,11 @@ pub enum From {
     Check,
     /// The server, on standard output.
     Server,
-    /// The server, on standard error.
+    /// The client, to the server.
+    Client,
+    /// The client, on its own standard output.
+    Stdout,
+    /// Either, on standard error.
     Stderr,
     /// What happened beside the bytes: a start, an end, a signal.
     Event,
@@ -42,12 +46,14 @@ impl Entry {
 }
 
 impl From {
-    /// `check`, `server`, `stderr` or `event`.
+    /// `check`, `server`, `client`, `stdout`, `stderr` or `event`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Check => "check",
             Self::Server => "server",
+            Self::Client => "client",
+            Self::Stdout => "stdout",
             Self::Stderr => "stderr",
             Self::Event => "event",
         }

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
                 |()| ExitCode::SUCCESS,
             );
         }
+        Verb::Check { relay: Some(address), .. } => return ExitCode::from(sanswire_check::relay(&address)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "sanswire", &mut script);

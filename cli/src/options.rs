@@ -238,10 +238,14 @@ pub(crate) enum Verb {
         #[command(flatten)]
         reach: Reach,
     },
-    /// Check what a server does over standard input and output against the specification, rule by rule
+    /// Check what a server or a client does over standard input and output against the specification, rule by rule
     ///
     /// It is started many times, and no tool is called but those that --call and --read-only-calls allow. Exit status 6: it
     /// breaks a rule that it must keep.
+    ///
+    /// With --client the command is a client: in its arguments {server} stands for the command line of the server that it
+    /// has to start, {server-command} and {server-args} for its parts, {server-json} for both as JSON, and {config} for a
+    /// file that names it "check".
     Check {
         /// This server; without it, the command behind --
         server: Option<String>,
@@ -257,11 +261,17 @@ pub(crate) enum Verb {
         /// Call tools that say that they change nothing, if they need no argument or name a default
         #[arg(long)]
         read_only_calls: bool,
+        /// The command is a client, and {server} in it what it has to start
+        #[arg(long, conflicts_with = "server")]
+        client: bool,
         /// List the checks, and start nothing
         #[arg(long, conflicts_with_all = ["only", "server", "command"])]
         list: bool,
         #[command(flatten)]
         reports: Box<ReportArgs>,
+        /// Be what a client that is checked takes for its server
+        #[arg(long, hide = true, value_name = "ADDRESS", conflicts_with_all = ["only", "client", "list", "server", "command"])]
+        relay: Option<OsString>,
         /// Start this program, with these arguments, as they are
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<OsString>,

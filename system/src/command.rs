@@ -107,6 +107,18 @@ impl Command {
         self
     }
 
+    /// Another program with other arguments, in the same folder and environment.
+    #[must_use]
+    pub fn with_words<T: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.program = program.into();
+        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// The program.
     #[must_use]
     pub fn program(&self) -> &OsStr {

@@ -1,6 +1,7 @@
 //! Each check finds the server that has the fault, and no check of its subject finds anything else; a server that does not
 //! speak passes nothing.
 
+mod client;
 mod reports;
 mod server;
 

@@ -157,7 +157,7 @@ impl Report {
                     Verdict::Skipped(_) => {}
                 }
             }
-            let exists = crate::all().any(|check| check.id == accepted.check);
+            let exists = crate::all().chain(crate::clients()).any(|check| check.id == accepted.check);
             if !used && (tried || !exists) {
                 self.stale.push(accepted.clone());
             }

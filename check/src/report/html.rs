@@ -219,6 +219,8 @@ fn lines(transcript: &Transcript) -> String {
         let who = match entry.from {
             From::Check => "the check",
             From::Server => "the server",
+            From::Client => "the client",
+            From::Stdout => "its stdout",
             From::Stderr => "its stderr",
             From::Event => "what happened",
         };

@@ -73,6 +73,7 @@ impl Role {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Server => "server",
+            Self::Client => "client",
         }
     }
 }

@@ -6,7 +6,7 @@ use sanswire::mcp::Revision;
 
 use super::Report;
 use super::groups::{Group, revisions};
-use crate::check::Strength;
+use crate::check::{Role, Strength};
 use crate::finding::{BRIEF, brief};
 use crate::transcript::{From, Transcript};
 
@@ -143,7 +143,8 @@ impl Text<'_> {
             }
             let mark = match entry.from {
                 From::Check => ">",
-                From::Server => "<",
+                From::Server | From::Client => "<",
+                From::Stdout => ":",
                 From::Stderr => "!",
                 From::Event => "-",
             };
@@ -153,7 +154,13 @@ impl Text<'_> {
     }
 
     fn details(self, f: &mut fmt::Formatter<'_>, groups: &[Group<'_>]) -> fmt::Result {
-        self.heading(f, "Each of them (> the check, < the server, ! its standard error, - what happened)")?;
+        let more = match self.report.role {
+            Role::Server => "",
+            Role::Client => ", : its standard output",
+        };
+        let peer = self.report.role.as_str();
+        let marks = format!("> the check, < the {peer}{more}, ! its standard error, - what happened");
+        self.heading(f, &format!("Each of them ({marks})"))?;
         groups.iter().try_for_each(|group| self.finding(f, group))
     }
 

@@ -50,8 +50,11 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Verb::Prompt { words, reach } => prompts::get(context, &words, &reach),
         Verb::Complete { words, reach } => complete::run(context, &words, &reach),
         Verb::Doctor { servers, reach } => doctor::run(context, &servers, &reach),
-        Verb::Check { list: true, .. } => check::list(context),
-        Verb::Check { server, only, command, list: false, reports, call, args, read_only_calls } => {
+        Verb::Check { list: true, client, .. } => check::list(context, client),
+        Verb::Check { client: true, only, command, reports, .. } => {
+            check::client(context, only, command, *reports)
+        }
+        Verb::Check { server, only, command, reports, call, args, read_only_calls, .. } => {
             let calls = check::calls(call, &args)?;
             check::run(context, server, only, command, *reports, calls, read_only_calls)
         }
