@@ -15,11 +15,14 @@ thread_local! {
     static BATCH: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
+/// A thread that writes, and what it is given.
+type Writer = (SyncSender<Vec<u8>>, JoinHandle<()>);
+
 /// Standard output, a line at a time.
 pub(crate) struct Out {
     fault: String,
     /// Somebody who writes it, where not everything is written at once.
-    writer: Mutex<Option<(SyncSender<Vec<u8>>, JoinHandle<()>)>>,
+    writer: Mutex<Option<Writer>>,
 }
 
 impl Out {
@@ -55,7 +58,7 @@ impl Out {
         }
     }
 
-    fn writer(&self) -> MutexGuard<'_, Option<(SyncSender<Vec<u8>>, JoinHandle<()>)>> {
+    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
