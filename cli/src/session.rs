@@ -125,19 +125,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A whole listing. A server that does not offer the thing has none of it; `always` asks all the same, for
-    /// servers that forget to say so.
-    pub(crate) fn list(
-        &self,
-        what: &str,
-        capability: &str,
-        always: bool,
-        method: Method,
-    ) -> Result<Listed, Failure> {
+    /// A whole listing. A server that does not declare the thing has none of it, and is not asked: only what was
+    /// negotiated is used.
+    pub(crate) fn list(&self, what: &str, capability: &str, method: Method) -> Result<Listed, Failure> {
         let nothing =
             Listed { pages: Vec::new(), cut: None, cache: Default::default(), cursor_repeated: false };
-        let offered = self.client.peer().capabilities.has(capability);
-        if !offered && !always {
+        if !self.client.peer().capabilities.has(capability) {
             return Ok(nothing);
         }
         let wait = Wait::begin(self.context.animated, &format!("{}: listing {what}", self.name));
@@ -151,9 +144,6 @@ impl<'a> Session<'a> {
         };
         match &listed.cut {
             None => {}
-            Some(Cut::Failed(Outcome::Error(_))) if listed.pages.is_empty() && !offered => {
-                return Ok(nothing);
-            }
             Some(Cut::Failed(outcome)) => {
                 let mut failure = Failure::outcome(&named, outcome);
                 if failure.status == status::TOOL {

@@ -19,7 +19,7 @@ use crate::target::Target;
 /// Lists prompts.
 pub(super) fn list(context: &Context, names: &[String], reach: &Reach) -> Result<u8, Failure> {
     let answers = many::ask(context, names, reach, |session| {
-        Ok(session.list("prompts", "prompts", false, Method::PromptsList)?.pages)
+        Ok(session.list("prompts", "prompts", Method::PromptsList)?.pages)
     })?;
     if context.common.json {
         answers.print_json(|pages| merged(pages, "prompts", |_| true))?;

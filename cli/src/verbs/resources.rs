@@ -27,10 +27,9 @@ struct Listed {
 /// Lists resources and templates.
 pub(super) fn list(context: &Context, names: &[String], reach: &Reach) -> Result<u8, Failure> {
     let answers = many::ask(context, names, reach, |session| {
-        let resources = session.list("resources", "resources", false, Method::ResourcesList)?.pages;
+        let resources = session.list("resources", "resources", Method::ResourcesList)?.pages;
         // Many servers have resources and know nothing of templates.
-        let templates =
-            session.list("resource templates", "resources", false, Method::ResourcesTemplatesList);
+        let templates = session.list("resource templates", "resources", Method::ResourcesTemplatesList);
         Ok(Listed { resources, templates: templates.map(|listed| listed.pages).unwrap_or_default() })
     })?;
     if context.common.json {

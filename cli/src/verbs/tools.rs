@@ -33,7 +33,7 @@ pub(super) struct Tools {
 impl Tools {
     /// Asks a server for its tools.
     pub(super) fn of(session: &Session<'_>) -> Result<Self, Failure> {
-        let listed = session.list("tools", "tools", true, Method::ToolsList)?;
+        let listed = session.list("tools", "tools", Method::ToolsList)?;
         let all = Collection::read(&listed.pages);
         let left_out = session.client.violations().into_iter().filter_map(|violation| match violation {
             Violation::ToolLeftOut { tool, why } => Some((tool.into(), session.masked(&why.to_string()))),
