@@ -152,8 +152,7 @@ fn no_answers(stage: &mut Stage) -> Result<(), Finding> {
 fn missing_result_type(stage: &mut Stage) -> Result<(), Finding> {
     at_work(stage, |stage, request| {
         let Ok(members) = stage.ordinary(request) else { return Ok(false) };
-        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{{members}}}}}"#, request.id());
-        stage.say_line(request.launch, &line);
+        stage.result_of_kind(request, "", &members);
         Ok(true)
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::process::MOST_LINE;
@@ -39,6 +39,8 @@ pub(crate) enum Told {
 pub(crate) struct Door {
     listener: Arc<Listener>,
     closed: Arc<AtomicBool>,
+    /// Who waits for relays.
+    waiting: Option<JoinHandle<()>>,
     pub(crate) events: Receiver<Event>,
 }
 
@@ -48,7 +50,7 @@ impl Door {
         let closed = Arc::new(AtomicBool::new(false));
         let (tell, events) = channel();
         let (door, shut) = (Arc::clone(&listener), Arc::clone(&closed));
-        thread::Builder::new().name("check door".into()).spawn(move || {
+        let waiting = thread::Builder::new().name("check door".into()).spawn(move || {
             for launch in 0.. {
                 let end = door.accept();
                 if shut.load(Ordering::SeqCst) {
@@ -60,7 +62,7 @@ impl Door {
                 let _ = listening.spawn(move || listen(launch, end, &tell));
             }
         })?;
-        Ok(Self { listener, closed, events })
+        Ok(Self { listener, closed, waiting: Some(waiting), events })
     }
 
     pub(crate) fn address(&self) -> OsString {
@@ -75,8 +77,12 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::SeqCst);
-        // Nothing else wakes it.
-        let _ = crate::relay::connect(&self.listener.address());
+        // Nothing else wakes it; and what it holds of the listener, and so of its folder, is to be gone with this.
+        if crate::relay::connect(&self.listener.address()).is_ok()
+            && let Some(waiting) = self.waiting.take()
+        {
+            let _ = waiting.join();
+        }
     }
 }
 

@@ -79,16 +79,15 @@ impl Stage {
 
     /// Says a result: what every result has in the revision is added.
     pub(crate) fn result(&mut self, request: &Message, members: &str) {
-        let mut all = Vec::new();
-        if self.is_modern() {
-            all.push(r#""resultType":"complete""#);
-            if caches(&request.method()) {
-                all.push(r#""ttlMs":0,"cacheScope":"private""#);
-            }
-        }
-        if !members.is_empty() {
-            all.push(members);
-        }
+        let kind = if self.is_modern() { r#""resultType":"complete""# } else { "" };
+        self.result_of_kind(request, kind, members);
+    }
+
+    /// Says a result with this in the place of its `resultType`.
+    pub(crate) fn result_of_kind(&mut self, request: &Message, kind: &str, members: &str) {
+        let caches = self.is_modern() && caches(&request.method());
+        let hints = if caches { r#""ttlMs":0,"cacheScope":"private""# } else { "" };
+        let all: Vec<_> = [kind, hints, members].into_iter().filter(|it| !it.is_empty()).collect();
         let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{{}}}}}"#, request.id(), all.join(","));
         self.say_line(request.launch, &line);
     }
