@@ -61,6 +61,7 @@ impl Pool {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.client.handle_timeout(now);
+        self.take_effects(now);
         self.give_up_on_late_dials(now);
         let due = self.lines.iter().filter(|(_, line)| line.poll_timeout().is_some_and(|at| at <= now));
         let due: Vec<_> = due.map(|(connection, _)| *connection).collect();
@@ -136,6 +137,8 @@ impl Pool {
         } else if line.open.is_none() {
             self.rest(connection, now);
         }
+        // What is wanted no more is not to leave another connection meanwhile: it may be said not to have run.
+        self.take_effects(now);
     }
 }
 

@@ -470,3 +470,40 @@ fn an_answer_is_not_read_while_events_wait_and_an_end_is() {
     rig.run();
     assert_eq!(reads(&rig), [true, true]);
 }
+
+#[test]
+fn a_session_that_breaks_off_leaves_nothing_to_write_on_other_connections() {
+    let mut config = Config::new("rig", "1");
+    config.limits.violation_budget = 0;
+    let mut rig = Rig::with(config, 4);
+    rig.call("first");
+    rig.looked(FIRST);
+    assert_eq!(rig.asked(), [Action::Write { connection: FIRST }]);
+    rig.sent(FIRST);
+    let second = rig.call("second");
+    let over = rig.dialed();
+    assert_eq!(rig.asked(), [Action::Write { connection: over }]);
+    assert!(!rig.pool.transmit(over).is_empty(), "it is about to leave");
+    // No message at all: one violation too many.
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 1000\r\n\r\n";
+    rig.says(FIRST, head);
+    rig.says(FIRST, "data: 7\n\n");
+    assert!(rig.pool.session().close_reason().is_some(), "the session is over");
+    assert!(rig.pool.transmit(over).is_empty(), "what is said not to have run does not leave");
+    assert!(matches!(rig.outcome(second), Some(Outcome::Lost { maybe_ran: false })));
+}
+
+#[test]
+fn a_call_that_ran_out_of_time_before_it_left_never_leaves() {
+    let mut rig = Rig::open(4);
+    let params = RawJson::parse_str(r#"{"name":"t"}"#).unwrap();
+    let options = RequestOptions { idle: Some(Duration::from_secs(1)), ..RequestOptions::default() };
+    let client = rig.pool.client_mut();
+    let call = client.request(Method::ToolsCall, Some(params), &options, rig.now).unwrap();
+    rig.looked(FIRST);
+    assert_eq!(rig.asked(), [Action::Write { connection: FIRST }]);
+    rig.now = rig.now.saturating_add(Duration::from_secs(2));
+    rig.pool.handle_timeout(rig.now);
+    assert!(rig.pool.transmit(FIRST).is_empty());
+    assert!(matches!(rig.outcome(call), Some(Outcome::TimedOut { .. })));
+}
