@@ -232,10 +232,11 @@ check_pins() {
 }
 
 # 3 MiB held what lists and calls the tools of one server at a time; a host of many servers, policy, and the files of
-# fifteen other programs are half a MiB more. HTTP for both roles is another half, and TLS 1 MiB, compiled for its size.
+# fifteen other programs are half a MiB more. HTTP for both roles is another half, and TLS 1 MiB, compiled for its size. Some 250
+# checks of servers and clients, with their words and their reports, are 0.7 MiB.
 check_size() {
     cargo build --release -p sanswire-cli --locked --quiet
-    local size most=5898240
+    local size most=6815744
     cp "${CARGO_TARGET_DIR:-target}/release/sanswire" .ci-cache/sanswire-stripped
     strip .ci-cache/sanswire-stripped
     size=$(wc -c <.ci-cache/sanswire-stripped)
