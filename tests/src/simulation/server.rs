@@ -1,5 +1,6 @@
 //! A server and its application.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use sanswire::jsonrpc::{ErrorObject, RawJson};
@@ -23,6 +24,8 @@ pub(super) struct Server {
     pub(super) events: Vec<(Instant, Event)>,
     pub(super) wrote: Vec<u8>,
     pub(super) holding: bool,
+    /// How many requests were in flight at the last look at the bounds.
+    in_flight: Cell<usize>,
     /// So many of a hundred requests are answered as soon as they are seen.
     auto: usize,
     most: usize,
@@ -51,6 +54,7 @@ impl Server {
             events: Vec::new(),
             wrote: Vec::new(),
             holding: false,
+            in_flight: Cell::new(0),
             auto,
             most,
             most_out,
@@ -89,7 +93,9 @@ impl Server {
         let limits = &session.config().limits;
         // A batch tells of many with the last byte of it, but of no more than may wait, and what is given up is told as well.
         let batch = 2 * limits.max_queued_events.min(limits.max_message_bytes / 4);
-        let open = 2 * session.in_flight() + limits.max_peer_requests + batch;
+        // What was in flight at the last look may have ended since, all at once where the client has gone.
+        let in_flight = self.in_flight.replace(session.in_flight());
+        let open = 2 * in_flight.max(session.in_flight()) + limits.max_peer_requests + batch;
         self.end.check_events(session.queued_events(), session.queued_event_bytes(), limits, open);
     }
 
