@@ -16,6 +16,8 @@
 //!
 //! A client is checked by [`run_client`]: its command line gets a server to start, which is a [`relay`] to the check.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod check;
 mod client;
 mod client_plan;
