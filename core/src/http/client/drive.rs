@@ -13,7 +13,7 @@ use crate::frame::{Frame, SseDecoder, SseItem};
 use crate::http::client::answer::{self, Media};
 use crate::http::client::calls::Place;
 use crate::http::client::wire::{Reading, Role};
-use crate::http::client::{Client, Effect, End};
+use crate::http::client::{Client, End};
 use crate::http::h1::Fault;
 use crate::http::head::{HttpHandle, ResponseHead};
 use crate::http::url::Url;
@@ -24,8 +24,8 @@ use crate::time::{Instant, earliest};
 const MAX_ITEMS: usize = 32;
 
 impl Client {
-    /// The first byte of an exchange's request left.
-    pub fn handle_sent(&mut self, exchange: HttpHandle, now: Instant) {
+    /// See [`handle_sent`](Self::handle_sent).
+    pub(super) fn sent(&mut self, exchange: HttpHandle, now: Instant) {
         let now = self.clock.advance(now);
         if let Some(wire) = self.wires.get_mut(&exchange)
             && !core::mem::replace(&mut wire.sent, true)
@@ -35,18 +35,8 @@ impl Client {
         }
     }
 
-    /// A connection holds this request until it has left, and tells when that is.
-    pub(in crate::http) fn begin_leaving(&mut self, exchange: HttpHandle) {
-        self.calls.begin_leaving(exchange);
-    }
-
-    /// Nothing of this request waits to be written any more.
-    pub(in crate::http) fn has_left(&mut self, exchange: HttpHandle) {
-        self.calls.has_left(exchange);
-    }
-
-    /// The head of the answer.
-    pub fn handle_head(&mut self, exchange: HttpHandle, head: &ResponseHead, now: Instant) {
+    /// See [`handle_head`](Self::handle_head).
+    pub(super) fn head(&mut self, exchange: HttpHandle, head: &ResponseHead, now: Instant) {
         let now = self.clock.advance(now);
         // What goes before the answer is none.
         if head.status < 200 {
@@ -58,7 +48,7 @@ impl Client {
         };
         let role = wire.role;
         let redirect = matches!(head.status, 300..=399).then(|| answer::redirect(&wire.url, head));
-        self.handle_sent(exchange, now);
+        self.sent(exchange, now);
         if let Some(to) = redirect {
             self.redirected(exchange, role, to, head.status, now);
             return self.carry_out(now);
@@ -157,8 +147,8 @@ impl Client {
         }
     }
 
-    /// A piece of its body.
-    pub fn handle_body(&mut self, exchange: HttpHandle, piece: Bytes, now: Instant) {
+    /// See [`handle_body`](Self::handle_body).
+    pub(super) fn body(&mut self, exchange: HttpHandle, piece: Bytes, now: Instant) {
         let now = self.clock.advance(now);
         let limit = self.session.config().limits.max_message_bytes;
         let Some(wire) = self.wires.get_mut(&exchange) else { return };
@@ -279,8 +269,8 @@ impl Client {
         }
     }
 
-    /// The exchange is over.
-    pub fn handle_end(&mut self, exchange: HttpHandle, end: End, now: Instant) {
+    /// See [`handle_end`](Self::handle_end).
+    pub(super) fn end(&mut self, exchange: HttpHandle, end: End, now: Instant) {
         let now = self.clock.advance(now);
         if matches!(self.wires.get(&exchange).map(|wire| &wire.reading), Some(Reading::Challenge { .. })) {
             self.challenge_read(exchange, now);
@@ -323,8 +313,8 @@ impl Client {
         self.carry_out(now);
     }
 
-    /// The time is `now`.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    /// See [`handle_timeout`](Self::handle_timeout).
+    pub(super) fn time_is(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         self.session.handle_timeout(now);
         self.carry_out(now);
@@ -352,13 +342,9 @@ impl Client {
     }
 
     /// Whether there is an effect to take.
-    pub(in crate::http) fn has_effects(&self) -> bool {
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
         !self.effects.is_empty()
-    }
-
-    /// What to do next.
-    pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
     }
 
     /// The next event, oldest first; `Closed` is the last, once everything has left or been given up.

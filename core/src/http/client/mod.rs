@@ -20,7 +20,9 @@ mod resume;
 mod target;
 mod tools;
 mod wire;
+mod witness;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::fmt;
 
@@ -35,6 +37,7 @@ use crate::time::{Instant, Monotonic};
 pub(super) use call::MAX_NOTES;
 pub use effect::{Effect, End};
 pub use target::{Kind, Target};
+pub use witness::{Input, Witness};
 
 use calls::Calls;
 use legacy::Legacy;
@@ -69,6 +72,7 @@ pub struct Client {
     reading: usize,
     /// When to stop waiting for what leaves last, once the session is over.
     flush_until: Option<Instant>,
+    witness: Option<Box<dyn Witness + Send + Sync>>,
 }
 
 impl fmt::Debug for Client {
@@ -116,6 +120,7 @@ impl Client {
             tools: Tools::default(),
             reading: 0,
             flush_until: None,
+            witness: None,
         };
         if old {
             this.open_old(None);

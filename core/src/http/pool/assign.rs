@@ -231,7 +231,7 @@ impl Pool {
             // A short one is copied into the connection's own block, which counts as the connection's.
             if long {
                 *leaving = true;
-                self.client.begin_leaving(*exchange);
+                self.client.begin_leaving(*exchange, now);
             }
             return self.actions.push_back(Action::Write { connection });
         }

@@ -18,13 +18,14 @@ impl Pool {
     /// `len` bytes of [`transmit`](Self::transmit) were written.
     pub fn handle_written(&mut self, connection: ConnectionHandle, len: usize, now: Instant) {
         self.with(connection, now, |machine, now| machine.handle_written(len, now));
+        let now = self.clock.advance(now);
         let Some(line) = self.lines.get_mut(&connection) else { return };
         if let Some(open) = &mut line.open
             && open.leaving
             && line.machine.transmit().is_empty()
         {
             open.leaving = false;
-            self.client.has_left(open.exchange);
+            self.client.has_left(open.exchange, now);
         }
     }
 
