@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::mask::Mask;
 use crate::options::EraChoice;
 use crate::prompt::Person;
-use crate::server::{Means, Server};
+use crate::server::Server;
 
 /// What is needed to open one.
 pub(crate) struct Connection {
@@ -49,14 +49,7 @@ impl Connection {
         }
         options.tap = context.trace.as_ref().map(|trace| trace.tap(&server.name, mask.clone()));
         if let Some(recording) = &context.recording {
-            let secrets = mask.clone();
-            options.recorder = Some(recording.recorder(&server.name, secrets));
-            if matches!(server.means, Means::Http(..)) {
-                let name = &server.name;
-                context.warn(&format!(
-                    "{name}: what goes over HTTP is not recorded; --trace writes its messages"
-                ));
-            }
+            options.recorder = Some(recording.recorder(&server.name, mask.clone()));
         }
         Self { options, mask, remembered }
     }

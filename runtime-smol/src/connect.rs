@@ -110,10 +110,14 @@ async fn open(way: &Way, options: &ConnectOptions, start: Start) -> Result<Clien
             adopt(Wire::Unix(stream), config, options, clock)?
         }
         Way::Http(target) => {
-            if let Some(recorder) = &options.recorder {
-                recorder.passed_over("over HTTP");
-            }
-            let net = Net::new(config, target, Dialer::new(target)?, seed()?, clock.now())?;
+            let net = Net::new(
+                config,
+                target,
+                Dialer::new(target)?,
+                seed()?,
+                clock.now(),
+                options.recorder.as_ref(),
+            )?;
             own_link(Link::Http(Box::new(net)), options, clock)?
         }
     };

@@ -19,7 +19,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    pub(crate) const fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &Session {
         match self {
             Self::Line(line) => line.machine.session(),
             Self::Http(net) => net.session(),
@@ -60,7 +60,7 @@ impl Link {
     pub(crate) fn http_kind(&mut self) -> Option<Kind> {
         match self {
             Self::Line(_) => None,
-            Self::Http(net) => net.client().kind(),
+            Self::Http(net) => net.client().client().kind(),
         }
     }
 

@@ -96,11 +96,8 @@ fn open(way: &Way<'_>, options: &ConnectOptions, start: Start) -> Result<Client,
             adopt_line(ends, config, options, clock)?
         }
         Way::Http(target) => {
-            if let Some(recorder) = &options.recorder {
-                recorder.passed_over("over HTTP");
-            }
             let dialer = Dialer::new(target)?;
-            let net = Net::new(config, target, dialer, seed(), clock.now())?;
+            let net = Net::new(config, target, dialer, seed(), clock.now(), options.recorder.as_ref())?;
             adopt(Link::Http(Box::new(net)), None, options, clock)?
         }
     };

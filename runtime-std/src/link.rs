@@ -58,7 +58,7 @@ impl Link {
     pub(crate) fn http_kind(&mut self) -> Option<Kind> {
         match self {
             Self::Line(_) => None,
-            Self::Http(net) => net.client().kind(),
+            Self::Http(net) => net.client().client().kind(),
         }
     }
 

@@ -24,8 +24,8 @@ pub struct ConnectOptions {
     pub responder: Option<Arc<dyn Responder>>,
     /// Sees every message.
     pub tap: Option<Arc<dyn Tap>>,
-    /// Writes down what the machine is given and what it does ([`recording`](crate::recording)), over pipes and sockets. Over
-    /// HTTP nothing is recorded.
+    /// Writes down what the machine is given and what it does ([`recording`](crate::recording)). Over HTTP these are requests,
+    /// heads, bodies and their ends; what only the connections see is not recorded.
     pub recorder: Option<Recorder>,
     /// Start a server once more where that may help
     /// ([`next_start`](sanswire::client::era::next_start)): it died on the first message, or what was remembered

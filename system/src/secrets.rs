@@ -35,10 +35,21 @@ impl Secrets {
             }
             add_spellings(&mut all, &secret);
         }
+        Self::of_spellings(all)
+    }
+
+    fn of_spellings(mut all: Vec<String>) -> Self {
         // Longest first, so that what contains another one goes whole.
         all.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         Self(all)
+    }
+
+    /// These, and more.
+    pub(crate) fn with(&self, more: impl IntoIterator<Item = String>) -> Self {
+        let mut all = Self::new(more).0;
+        all.extend_from_slice(&self.0);
+        Self::of_spellings(all)
     }
 
     /// Whether a name says that its value is secret: of a variable, a header, a member of an object.

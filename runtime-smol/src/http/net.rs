@@ -1,5 +1,5 @@
 //! The connections of a client over HTTP, as far as they are streams: made, written, read, waited for and closed. Which
-//! exchange goes over which is the [`Pool`]'s.
+//! exchange goes over which is the [`Pool`](sanswire::http::Pool)'s.
 //!
 //! Whoever leads looks after all of them, so that one task can have many calls under way and a stream that nobody calls on
 //! is read all the same.
@@ -12,11 +12,11 @@ use std::time::Duration;
 use sanswire::Instant;
 use sanswire::client::{Config, Session};
 use sanswire::error::ConfigError;
-use sanswire::http::client::Client;
+use sanswire::http::Authority;
 use sanswire::http::pool::{Action, ConnectionHandle};
-use sanswire::http::{Authority, Pool, h1};
 use sanswire_system::clock::Clock;
 use sanswire_system::http::Attempt;
+use sanswire_system::recording::{RecordedPool, Recorder};
 use sanswire_system::tap::{Exchanges, News, TapQueue};
 use sanswire_system::{DialFault, HttpTarget};
 
@@ -29,7 +29,7 @@ use crate::wire::Got;
 
 /// A client over HTTP with its connections.
 pub(crate) struct Net {
-    pool: Pool,
+    pool: RecordedPool,
     wires: BTreeMap<ConnectionHandle, Wire>,
     dials: BTreeMap<ConnectionHandle, Dial>,
     dialer: Arc<Dialer>,
@@ -48,11 +48,12 @@ impl Net {
         dialer: Dialer,
         seed: [u8; 32],
         now: Instant,
+        recorder: Option<&Recorder>,
     ) -> Result<Self, ConfigError> {
         let connect = config.limits.connect;
-        let client = Client::new(config, target.target.clone(), seed, now)?;
+        let (to, most) = (target.target.clone(), target.max_connections);
         Ok(Self {
-            pool: Pool::new(client, h1::Limits::default(), target.max_connections, now),
+            pool: RecordedPool::new(config, to, most, seed, now, recorder)?,
             wires: BTreeMap::new(),
             dials: BTreeMap::new(),
             dialer: Arc::new(dialer),
@@ -69,12 +70,12 @@ impl Net {
         self.tap = Some((Arc::clone(tap), clock));
     }
 
-    /// The machine, for the calls of the application.
-    pub(crate) const fn client(&mut self) -> &mut Client {
-        self.pool.client_mut()
+    /// The machine, for the calls of the application and its events.
+    pub(crate) const fn client(&mut self) -> &mut RecordedPool {
+        &mut self.pool
     }
 
-    pub(crate) const fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &Session {
         self.pool.session()
     }
 

@@ -69,6 +69,24 @@ pub(super) fn blot(text: &mut [u8], secrets: &Secrets, whole: bool) -> bool {
     true
 }
 
+/// As [`blot`], for JSON that was cut, or that is none: a string without its end goes whole, since its name may be missing.
+pub(super) fn blot_torn(text: &mut [u8], secrets: &Secrets) {
+    let mut found = Vec::new();
+    known(text, secrets, &mut found);
+    tokens(text, &mut found);
+    found.extend(begun(text, secrets));
+    named(text, &mut found);
+    let mut strings = Strings { text, at: 0 };
+    strings.by_ref().for_each(drop);
+    let rest = text.get(strings.at..).unwrap_or_default();
+    if let Some(at) = rest.iter().position(|byte| *byte == b'"') {
+        found.push(strings.at + at + 1..text.len());
+    }
+    for range in found {
+        text.get_mut(range).unwrap_or_default().fill(BLOT);
+    }
+}
+
 /// As [`blot`], for a text that is no message.
 pub(super) fn blotted(text: &str, secrets: &Secrets) -> String {
     let mut found = Vec::new();

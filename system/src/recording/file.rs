@@ -8,8 +8,8 @@ use sanswire::jsonrpc::ObjectWriter;
 
 use crate::secrets::Secrets;
 
-/// The form of the file. Raised with every change of it.
-pub(super) const FORMAT: u64 = 1;
+/// The form of the file. Raised with every change of it: 2 has clients over HTTP.
+pub(super) const FORMAT: u64 = 2;
 /// What the first line calls itself.
 pub(super) const KIND: &str = "recording";
 /// The longest line.

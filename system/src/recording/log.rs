@@ -1,22 +1,27 @@
 //! What is written of one connection, in order. Bytes are blotted a whole message at a time, so what comes behind a part
 //! of one waits for the rest.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use sanswire::client::{Config, Event};
+use sanswire::http::client::{Effect, Target};
+use sanswire::http::{self as core_http, HttpHandle};
 use sanswire::jsonrpc::ObjectWriter;
 use sanswire::{Instant, Machine};
 
-use super::blot::{blot, blotted};
+use super::blot::blotted;
 use super::config;
 use super::event;
 use super::file::{Recorder, line};
+use super::form::Form;
+use super::http;
 use super::names::Names;
 use super::pen::Pen;
 use crate::options::Direction;
 
 /// What a machine says of itself after an input: how much of what waits can be written at once, its deadline, and whether it
-/// reads. All of it follows from what it was given.
+/// reads. All of it follows from what it was given. Over HTTP, `out` is whether there is an effect to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Then {
     pub(super) out: usize,
@@ -27,6 +32,14 @@ pub(super) struct Then {
 impl Then {
     pub(super) fn of(machine: &impl Machine) -> Self {
         Self { out: machine.transmit().len(), until: machine.poll_timeout(), reads: machine.wants_read() }
+    }
+
+    pub(super) fn of_http(machine: &core_http::Client) -> Self {
+        Self {
+            out: usize::from(machine.has_effects()),
+            until: machine.poll_timeout(),
+            reads: machine.wants_input(),
+        }
     }
 
     pub(super) fn write(self, w: &mut ObjectWriter<'_>) {
@@ -51,18 +64,34 @@ pub(super) struct Log {
     held_bytes: usize,
     /// How many lines have had their turn.
     written: u64,
-    /// What there is of a message, in each direction.
-    open: [Vec<u8>; 2],
-    /// Before which line, counted as `written` counts, nothing waits for the rest of a message.
-    open_from: [u64; 2],
+    /// The streams that a part of a message may have gone through.
+    open: BTreeMap<Stream, Open>,
     over: bool,
+}
+
+/// What bytes go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stream {
+    Sent,
+    Received,
+    /// The answer of an HTTP exchange.
+    Answer(HttpHandle),
+}
+
+/// What there is of a message of a stream.
+#[derive(Debug)]
+struct Open {
+    bytes: Vec<u8>,
+    /// Before which line, counted as `written` counts, nothing waits for the rest of it.
+    from: u64,
+    form: Form,
 }
 
 /// A line that waits for its turn.
 #[derive(Debug)]
 enum Held {
     Line(Vec<u8>),
-    Bytes { direction: Direction, at: Instant, n: u64, bytes: Vec<u8>, blotted: usize, then: Then },
+    Bytes { stream: Stream, at: Instant, n: u64, bytes: Vec<u8>, blotted: usize, then: Then },
 }
 
 impl Held {
@@ -83,18 +112,12 @@ impl Held {
     }
 }
 
-const fn side(direction: Direction) -> usize {
-    match direction {
-        Direction::Sent => 0,
-        Direction::Received => 1,
-    }
-}
-
 impl Log {
     /// Of a connection that begins. `None`: its configuration cannot be written down.
     pub(super) fn begin(
         recorder: &Recorder,
         config: &Config,
+        target: Option<&Target>,
         seed: &[u8; 32],
         now: Instant,
         then: Then,
@@ -103,24 +126,34 @@ impl Log {
             recorder.passed_over("a configuration that this version cannot write down");
             return None;
         }
+        let mut recorder = recorder.clone();
+        if let Some(target) = target {
+            if !http::is_complete(target, &recorder.secrets) {
+                recorder.passed_over("an address that holds a secret");
+                return None;
+            }
+            recorder.secrets = Arc::new(http::with_fields(&recorder.secrets, target));
+        }
         let number = recorder.recording.connection();
         let mut this = Self {
-            recorder: recorder.clone(),
+            recorder,
             number,
             inputs: 0,
             names: Names::default(),
             held: VecDeque::new(),
             held_bytes: 0,
             written: 0,
-            open: [Vec::new(), Vec::new()],
-            open_from: [0, 0],
+            open: BTreeMap::new(),
             over: false,
         };
-        let server = blotted(&recorder.server, &recorder.secrets);
+        let server = blotted(&this.recorder.server, &this.recorder.secrets);
         let seed: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
         let begin = this.input("begin", now, |w, pen| {
             w.string("server", &server).string("seed", &seed);
             w.object("config", |w| config::write(w, pen, config));
+            if let Some(target) = target {
+                w.object("target", |w| http::write_target(w, pen, target));
+            }
             then.write(w);
         });
         this.push(Held::Line(begin));
@@ -157,19 +190,69 @@ impl Log {
 
     /// Bytes that were read, or written.
     pub(super) fn moved(&mut self, direction: Direction, bytes: &[u8], at: Instant, then: Then) {
+        let stream = match direction {
+            Direction::Sent => Stream::Sent,
+            Direction::Received => Stream::Received,
+        };
+        self.went(stream, bytes, at, then);
+    }
+
+    /// The head of an answer was told of: what its content is decides where secrets are looked for.
+    pub(super) fn answers(&mut self, exchange: HttpHandle, form: Form) {
+        if !self.over {
+            let open = || Open { bytes: Vec::new(), from: 0, form };
+            self.open.entry(Stream::Answer(exchange)).or_insert_with(open);
+        }
+    }
+
+    /// A piece of an answer.
+    pub(super) fn piece(&mut self, exchange: HttpHandle, bytes: &[u8], at: Instant, then: Then) {
+        self.went(Stream::Answer(exchange), bytes, at, then);
+    }
+
+    /// Nothing more comes of this answer.
+    pub(super) fn answered(&mut self, exchange: HttpHandle, whole: bool) {
+        self.close_message(Stream::Answer(exchange), whole);
+        self.open.remove(&Stream::Answer(exchange));
+        self.write();
+    }
+
+    fn went(&mut self, stream: Stream, bytes: &[u8], at: Instant, then: Then) {
         if self.over {
             return;
         }
         let n = self.inputs;
         self.inputs += 1;
-        self.push(Held::Bytes { direction, at, n, bytes: bytes.to_vec(), blotted: 0, then });
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.open[side(direction)].extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                self.close_message(direction, true);
+        self.push(Held::Bytes { stream, at, n, bytes: bytes.to_vec(), blotted: 0, then });
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.over {
+            let open = self.open.entry(stream).or_insert_with(|| Open {
+                bytes: Vec::new(),
+                from: 0,
+                form: if matches!(stream, Stream::Answer(_)) { Form::Whole } else { Form::Lines },
+            });
+            let len = open.form.take(&mut open.bytes, rest);
+            rest = rest.get(len..).unwrap_or_default();
+            if open.form.is_whole(&open.bytes) {
+                self.close_message(stream, true);
             }
         }
         self.write();
+    }
+
+    /// An effect of a client over HTTP that was taken.
+    pub(super) fn taken(&mut self, effect_taken: &Effect) {
+        if self.over {
+            return;
+        }
+        let effect = http::written(effect_taken, Pen(Some(&self.recorder.secrets)));
+        let line = line(|w| {
+            w.u64("c", self.number).raw("effect", effect.view());
+        });
+        self.push(Held::Line(line));
+        if let Effect::Close { exchange } = effect_taken {
+            self.answered(*exchange, false);
+        }
     }
 
     /// An event that was taken.
@@ -189,21 +272,22 @@ impl Log {
     }
 
     /// A message is there: what of it lies in the bytes that wait is blotted.
-    fn close_message(&mut self, of: Direction, whole: bool) {
-        let mut message = std::mem::take(&mut self.open[side(of)]);
-        blot(&mut message, &self.recorder.secrets, whole);
+    fn close_message(&mut self, of: Stream, whole: bool) {
+        let Some(open) = self.open.get_mut(&of) else { return };
+        let mut message = std::mem::take(&mut open.bytes);
+        open.form.blot(&mut message, &self.recorder.secrets, whole);
         let mut rest = message.as_slice();
-        let from = self.open_from[side(of)].max(self.written);
+        let from = open.from.max(self.written);
         let skipped = usize::try_from(from - self.written).unwrap_or(usize::MAX);
         for (n, held) in (from..).zip(self.held.iter_mut().skip(skipped)) {
-            let Held::Bytes { direction, bytes, blotted, .. } = held else { continue };
-            if *direction != of {
+            let Held::Bytes { stream, bytes, blotted, .. } = held else { continue };
+            if *stream != of {
                 continue;
             }
             if rest.is_empty() {
                 break;
             }
-            self.open_from[side(of)] = n;
+            open.from = n;
             let room = bytes.get_mut(*blotted..).unwrap_or_default();
             let (part, behind) = rest.split_at(room.len().min(rest.len()));
             room.get_mut(..part.len()).unwrap_or_default().copy_from_slice(part);
@@ -231,9 +315,16 @@ impl Log {
             self.written += 1;
             let written = match held {
                 Held::Line(line) => line,
-                Held::Bytes { direction, at, n, bytes, then, .. } => line(|w| {
-                    let kind = if direction == Direction::Sent { "written" } else { "read" };
+                Held::Bytes { stream, at, n, bytes, then, .. } => line(|w| {
+                    let (kind, exchange) = match stream {
+                        Stream::Sent => ("written", None),
+                        Stream::Received => ("read", None),
+                        Stream::Answer(exchange) => ("body", Some(exchange)),
+                    };
                     w.u64("c", self.number).u64("n", n).u64("at", at.as_micros()).string("in", kind);
+                    if let Some(exchange) = exchange {
+                        w.u64("exchange", exchange.number());
+                    }
                     Pen::bytes(w, &bytes);
                     then.write(w);
                 }),
@@ -256,8 +347,10 @@ impl Log {
         if self.over {
             return;
         }
-        self.close_message(Direction::Sent, false);
-        self.close_message(Direction::Received, false);
+        let open: Vec<Stream> = self.open.keys().copied().collect();
+        for stream in open {
+            self.close_message(stream, false);
+        }
         let end = line(|w| {
             w.u64("c", self.number).string("end", why);
         });

@@ -50,25 +50,35 @@
 //! **The file** is lines of JSON. The first says what it is. Of those that follow, with `c` for the connection, one with `in`
 //! is an input (`n` its number, `at` its instant in microseconds, `then` what the machine waited for after it) and one with
 //! `event` an event that was taken. Bytes are `text`, or `base64` where they are none. `end` is the end of a connection.
+//!
+//! **Over HTTP** the machine is [`http::Client`](sanswire::http::Client): its inputs are what was `sent`, each `head`, piece of a
+//! `body` and `ended` exchange, and time; `effect` is a request that was made or given up. A client is recorded with its
+//! [`RecordedPool`]; what its connections alone see and decide is not. Heads tell the values of a few fields, and the names of
+//! the others; in queries and before an `@` addresses have stars.
 
 mod blot;
+mod calls;
 mod compare;
 mod config;
 mod connection;
 mod error;
 mod event;
 mod file;
+mod form;
+mod http;
 mod lines;
 mod log;
 mod names;
 mod pen;
 mod player;
+mod pool;
 mod replay;
 
 pub use crate::secrets::Secrets;
 pub use connection::RecordedLine;
 pub use error::ReplayError;
 pub use file::{Recorder, Recording, RecordingStop};
+pub use pool::RecordedPool;
 pub use replay::{Difference, Replayed, is_recording, replay};
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! One machine that is given again what was recorded of it.
 
-use sanswire::client::{InputAnswers, LineConnection, Link as _, RequestHandle};
+use sanswire::client::{Event, InputAnswers, LineConnection, Link, RequestHandle};
 use sanswire::error::ApiError;
+use sanswire::http::client::{Client, Input};
 use sanswire::jsonrpc::{ErrorObject, JsonRef, ObjectWriter, RawJson};
 use sanswire::mcp::Method;
 use sanswire::mcp::types::input::InputAnswer;
@@ -11,6 +12,7 @@ use super::blot::BLOT;
 use super::compare::{Same, compare};
 use super::config;
 use super::event;
+use super::http;
 use super::log::Then;
 use super::names::Names;
 use super::pen::{self, Flaw, Pen, number, size, text, text_or_none};
@@ -18,13 +20,79 @@ use super::replay::Difference;
 
 /// A machine, and where in its recording it stands.
 pub(super) struct Player {
-    machine: LineConnection,
+    machine: Machine,
     names: Names,
     server: String,
     connection: u64,
     input: u64,
     at: Instant,
     blotted: bool,
+}
+
+/// What is given again.
+enum Machine {
+    Line(Box<LineConnection>),
+    Http(Box<Client>),
+}
+
+impl Machine {
+    fn link(&mut self) -> &mut dyn Link {
+        match self {
+            Self::Line(line) => &mut **line,
+            Self::Http(client) => &mut **client,
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        match self {
+            Self::Line(line) => line.poll_event(),
+            Self::Http(client) => client.poll_event(),
+        }
+    }
+
+    fn then(&self) -> Then {
+        match self {
+            Self::Line(line) => Then::of(&**line),
+            Self::Http(client) => Then::of_http(client),
+        }
+    }
+}
+
+/// Gives a machine of lines what comes of its stream, and time. False: that is no such input.
+fn give_line(
+    machine: &mut LineConnection,
+    kind: &str,
+    line: JsonRef<'_>,
+    now: Instant,
+) -> Result<bool, Flaw> {
+    match kind {
+        "read" => {
+            let bytes = pen::bytes(line)?;
+            machine.read_buffer().extend_from_slice(&bytes);
+            machine.handle_read(now);
+        }
+        "eof" => machine.handle_eof(now),
+        "write_closed" => machine.handle_write_closed(now),
+        "timeout" => machine.handle_timeout(now),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Gives a client over HTTP what comes of its exchanges, and time. False: that is no such input.
+fn give_http(client: &mut Client, kind: &str, line: JsonRef<'_>, now: Instant) -> Result<bool, Flaw> {
+    let exchange = || http::read_exchange(line);
+    match kind {
+        "sent" => client.handle_input(&Input::Sent(exchange()?), now),
+        "leaving" => client.handle_input(&Input::Leaving(exchange()?), now),
+        "left" => client.handle_input(&Input::Left(exchange()?), now),
+        "head" => client.handle_head(exchange()?, &http::read_head(line)?, now),
+        "body" => client.handle_body(exchange()?, pen::bytes(line)?.into(), now),
+        "ended" => client.handle_end(exchange()?, http::read_end(line)?, now),
+        "timeout" => client.handle_timeout(now),
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// What came of one line.
@@ -44,7 +112,12 @@ impl Player {
     ) -> Result<(Self, Option<Box<Difference>>), Flaw> {
         let config = config::read(pen::needed(line, "config")?)?;
         let at = Instant::from_micros(number(line, "at")?);
-        let machine = LineConnection::new(config, read_seed(&text(line, "seed")?).ok_or("seed")?, at);
+        let seed = read_seed(&text(line, "seed")?).ok_or("seed")?;
+        let machine = match line.get("target") {
+            None => LineConnection::new(config, seed, at).map(|line| Machine::Line(Box::new(line))),
+            Some(target) => Client::new(config, http::read_target(target)?, seed, at)
+                .map(|http| Machine::Http(Box::new(http))),
+        };
         let this = Self {
             machine: machine.map_err(|error| error.field)?,
             names: Names::default(),
@@ -73,6 +146,14 @@ impl Player {
             played.difference = self.differs(number_of_line, "event", expected.as_bytes(), got);
             return Ok(played);
         }
+        if let Some(expected) = line.get("effect") {
+            let Machine::Http(client) = &mut self.machine else { return Err("effect") };
+            let got = client.poll_effect().map(|effect| http::written(&effect, Pen(None)));
+            let got = got.as_ref().map_or(&b"nothing"[..], RawJson::as_bytes);
+            played.outputs = 1;
+            played.difference = self.differs(number_of_line, "effect", expected.as_bytes(), got);
+            return Ok(played);
+        }
         self.input = number(line, "n")?;
         self.at = Instant::from_micros(number(line, "at")?);
         self.blotted |= is_blotted(line);
@@ -96,36 +177,34 @@ impl Player {
         outputs: &mut u64,
     ) -> Result<Option<Box<Difference>>, Flaw> {
         let now = self.at;
-        match kind {
-            "read" => {
-                let bytes = pen::bytes(line)?;
-                self.machine.read_buffer().extend_from_slice(&bytes);
-                self.machine.handle_read(now);
-            }
-            "written" => {
+        let given = match &mut self.machine {
+            Machine::Line(machine) if kind == "written" => {
                 let expected = pen::bytes(line)?;
-                let got = self.machine.transmit();
+                let got = machine.transmit();
                 let got = got.get(..expected.len().min(got.len())).unwrap_or_default().to_vec();
+                machine.handle_written(got.len(), now);
                 *outputs += 1;
-                if let Some(difference) = self.differs(number_of_line, "bytes to write", &expected, &got) {
-                    return Ok(Some(difference));
-                }
-                self.machine.handle_written(got.len(), now);
+                return Ok(self.differs(number_of_line, "bytes to write", &expected, &got));
             }
-            "eof" => self.machine.handle_eof(now),
-            "write_closed" => self.machine.handle_write_closed(now),
-            "timeout" => self.machine.handle_timeout(now),
-            "close" => self.machine.close(now),
+            Machine::Line(machine) => give_line(machine, kind, line, now)?,
+            Machine::Http(client) => give_http(client, kind, line, now)?,
+        };
+        if given {
+            return Ok(None);
+        }
+        match kind {
+            "close" => self.machine.link().close(now),
             "request" => {
                 let options = config::read_options(pen::needed(line, "options")?)?;
                 let method = Method::from_name(&text(line, "method")?);
-                let asked = self.machine.request(method, pen::raw(line, "params")?, &options, now);
+                let asked = self.machine.link().request(method, pen::raw(line, "params")?, &options, now);
                 return Ok(self.compare_asked(line, number_of_line, asked, outputs));
             }
             "call_tool" => {
                 let options = config::read_options(pen::needed(line, "options")?)?;
                 let arguments = pen::raw(line, "arguments")?;
-                let asked = self.machine.call_tool(&text(line, "tool")?, arguments.as_ref(), &options, now);
+                let asked =
+                    self.machine.link().call_tool(&text(line, "tool")?, arguments.as_ref(), &options, now);
                 return Ok(self.compare_asked(line, number_of_line, asked, outputs));
             }
             "resume" => {
@@ -135,19 +214,19 @@ impl Player {
                 for (key, answer) in pen::needed(line, "answers")?.members() {
                     answers.set(&key.decode(), read_answer(answer)?);
                 }
-                let asked = self.machine.resume(&from, &answers, &options, now);
+                let asked = self.machine.link().resume(&from, &answers, &options, now);
                 return Ok(self.compare_asked(line, number_of_line, asked, outputs));
             }
             "notify" => {
                 let method = Method::from_name(&text(line, "method")?);
-                let done = self.machine.notify(method, pen::raw(line, "params")?, now);
+                let done = self.machine.link().notify(method, pen::raw(line, "params")?, now);
                 return Ok(self.compare_done(line, number_of_line, done, outputs));
             }
             "cancel" => {
                 let request = line.get("request").and_then(JsonRef::as_u64);
                 let request = request.and_then(|request| self.names.requests.handle(request));
                 let done = request.map_or(Err(ApiError::UnknownRequest), |request| {
-                    self.machine.cancel(request, text_or_none(line, "reason").as_deref(), now)
+                    self.machine.link().cancel(request, text_or_none(line, "reason").as_deref(), now)
                 });
                 return Ok(self.compare_done(line, number_of_line, done, outputs));
             }
@@ -156,7 +235,7 @@ impl Player {
                 let peer = line.get("peer").and_then(JsonRef::as_u64);
                 let peer = peer.and_then(|peer| self.names.peers.handle(peer));
                 let done = peer.map_or(Err(ApiError::UnknownRequest), |peer| {
-                    let done = self.machine.answer(peer, &answer, now);
+                    let done = self.machine.link().answer(peer, &answer, now);
                     if done.is_ok() {
                         self.names.peers.end(peer);
                     }
@@ -224,7 +303,7 @@ impl Player {
             until: then.get("until").and_then(JsonRef::as_u64).map(Instant::from_micros),
             reads: pen::flag(then, "reads")?,
         };
-        let got = Then::of(&self.machine);
+        let got = self.machine.then();
         if expected == got {
             return Ok(None);
         }

@@ -124,7 +124,7 @@ fn check_head(head: JsonRef<'_>) -> Result<(), ReplayError> {
     let format = number(head, "format").map_err(|_| ReplayError::NoRecording)?;
     let version = text(head, "version").map_err(|_| ReplayError::NoRecording)?;
     let ours = env!("CARGO_PKG_VERSION");
-    if format != FORMAT || version != ours {
+    if !(1..=FORMAT).contains(&format) || version != ours {
         let version = version.chars().take(32).filter(|c| !c.is_control()).collect();
         return Err(ReplayError::OtherVersion { version, format, ours });
     }

@@ -333,11 +333,11 @@ fn several_connections_share_a_recording() {
         one.close();
         // The other is never closed.
         two.read("{\"jsonrpc\":\"2.0\",\"method\":\"x hunt", 9);
-        recording.recorder("web", Secrets::default()).passed_over("over HTTP");
+        recording.recorder("web", Secrets::default()).passed_over("for a reason");
     });
     let replayed = replay(text.as_bytes()).unwrap();
     assert_eq!((replayed.connections, replayed.difference), (2, None));
-    assert_eq!(replayed.passed_over, ["web: over HTTP"]);
+    assert_eq!(replayed.passed_over, ["web: for a reason"]);
     // It was dropped, and says so.
     assert_eq!(replayed.unfinished, 0);
     let cut: String = text.split_inclusive('\n').filter(|line| !line.contains("\"end\"")).collect();

@@ -1,5 +1,5 @@
 //! The connections of a client over HTTP, as far as they are streams: made, polled, written, read and closed. Which exchange
-//! goes over which is the [`Pool`]'s.
+//! goes over which is the [`Pool`](sanswire::http::Pool)'s.
 //!
 //! Whoever leads polls all of them at once, so that one thread can have many calls under way and a stream that nobody
 //! calls on is read all the same. What blocks (names, connecting, TLS) is done by a thread that lives as long as that
@@ -15,10 +15,10 @@ use std::time::Duration;
 use sanswire::Instant;
 use sanswire::client::{Config, Session};
 use sanswire::error::ConfigError;
-use sanswire::http::client::Client;
+use sanswire::http::Authority;
 use sanswire::http::pool::{Action, ConnectionHandle};
-use sanswire::http::{Authority, Pool, h1};
 use sanswire_system::clock::Clock;
+use sanswire_system::recording::{RecordedPool, Recorder};
 use sanswire_system::tap::{Exchanges, TapQueue};
 use sanswire_system::{DialFault, HttpTarget};
 
@@ -30,7 +30,7 @@ use crate::shared::Shared;
 
 /// A client over HTTP with its connections.
 pub(crate) struct Net {
-    pool: Pool,
+    pool: RecordedPool,
     lines: BTreeMap<ConnectionHandle, Line>,
     dials: BTreeMap<ConnectionHandle, Dial>,
     dialer: Arc<Dialer>,
@@ -51,11 +51,12 @@ impl Net {
         dialer: Dialer,
         seed: [u8; 32],
         now: Instant,
+        recorder: Option<&Recorder>,
     ) -> Result<Self, ConfigError> {
         let connect = config.limits.connect;
-        let client = Client::new(config, target.target.clone(), seed, now)?;
+        let (to, most) = (target.target.clone(), target.max_connections);
         Ok(Self {
-            pool: Pool::new(client, h1::Limits::default(), target.max_connections, now),
+            pool: RecordedPool::new(config, to, most, seed, now, recorder)?,
             lines: BTreeMap::new(),
             dials: BTreeMap::new(),
             dialer: Arc::new(dialer),
@@ -72,12 +73,12 @@ impl Net {
         self.pool.observe(Box::new(Exchanges::new(Arc::clone(tap), clock, longest)));
     }
 
-    /// The machine, for the calls of the application.
-    pub(crate) const fn client(&mut self) -> &mut Client {
-        self.pool.client_mut()
+    /// The machine, for the calls of the application and its events.
+    pub(crate) const fn client(&mut self) -> &mut RecordedPool {
+        &mut self.pool
     }
 
-    pub(crate) const fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &Session {
         self.pool.session()
     }
 

@@ -14,8 +14,14 @@ fn what_is_no_recording_is_refused_with_the_line() {
     assert_eq!(of(b"{\"a\":1}\n"), ReplayError::NoRecording);
     assert_eq!(of(&[0x7f, b'E', b'L', b'F', 2, 1, 0, 0]), ReplayError::NoRecording);
     assert_eq!(of(b"{\"at\":0.1,\"direction\":\"sent\",\"server\":\"x\"}\n"), ReplayError::Trace);
-    let older = text.replacen("\"format\":1", "\"format\":0", 1);
-    assert!(matches!(of(older.as_bytes()), ReplayError::OtherVersion { format: 0, .. }));
+    for unknown in [0, 3] {
+        let other = text.replacen("\"format\":2", &format!("\"format\":{unknown}"), 1);
+        assert!(
+            matches!(of(other.as_bytes()), ReplayError::OtherVersion { format, .. } if format == unknown)
+        );
+    }
+    let older = text.replacen("\"format\":2", "\"format\":1", 1);
+    assert_eq!(replay(older.as_bytes()).unwrap().difference, None);
     let other = text.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1);
     let told = of(other.as_bytes()).to_string();
     assert!(told.contains("9.9.9") && told.contains(env!("CARGO_PKG_VERSION")), "{told}");
