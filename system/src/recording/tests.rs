@@ -15,6 +15,7 @@ use super::{Difference, RecordedLine, Recording, RecordingStop, ReplayError, Sec
 
 mod damaged;
 mod older;
+mod web;
 
 /// Bytes that are kept for the test.
 #[derive(Clone, Default)]

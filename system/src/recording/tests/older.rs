@@ -1,10 +1,14 @@
 //! Recordings that are kept, replayed by what is there today.
 
+use super::web::web;
 use super::{recorded, replay, rounds, session};
 
-/// Recordings of an earlier day: of [`session`], and of [`rounds`].
-const OLDER: [(&str, &str); 2] =
-    [("session", include_str!("../older/session.jsonl")), ("rounds", include_str!("../older/rounds.jsonl"))];
+/// Recordings of an earlier day: of [`session`], of [`rounds`], and of [`web`].
+const OLDER: [(&str, &str); 3] = [
+    ("session", include_str!("../older/session.jsonl")),
+    ("rounds", include_str!("../older/rounds.jsonl")),
+    ("web", include_str!("../older/web.jsonl")),
+];
 
 /// What a machine does with the same inputs stays the same, unless somebody means to change it. With a new version, or a
 /// change that is meant, they are made anew by the test below this one; within a version, who has a recording can rely on it.
@@ -24,6 +28,7 @@ fn write_the_older_recordings_anew() {
     for (name, text) in [
         ("session.jsonl", recorded(|recording| session(recording, 200))),
         ("rounds.jsonl", recorded(|recording| rounds(recording, 200))),
+        ("web.jsonl", recorded(|recording| web(recording, 200))),
     ] {
         std::fs::write(folder.join(name), text).unwrap();
     }
