@@ -169,6 +169,22 @@ fn an_answer_whose_stream_breaks_is_fetched_by_get() {
     rig.quiet();
 }
 
+/// What was taken may have run, though nobody is there any more who could say so.
+#[test]
+fn an_answer_that_cannot_be_fetched_was_asked_for() {
+    let mut rig = Rig::legacy("2025-11-25", Some("s"));
+    let call = rig.call("x", json!({}));
+    let sent = rig.take();
+    rig.answer(&sent, 200, &[SSE], b"id: 1\ndata:\n\n");
+    while rig.outcome(call).is_none() {
+        rig.wait(SECOND);
+        if let Some(get) = rig.queued() {
+            rig.end(&get, End::Unreachable);
+        }
+    }
+    assert_eq!(rig.outcome(call), Some(Outcome::Lost { maybe_ran: true }));
+}
+
 #[test]
 fn b_73_a_stream_that_brings_nothing_new_is_asked_for_once() {
     let mut rig = Rig::legacy("2025-03-26", None);

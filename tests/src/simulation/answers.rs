@@ -98,7 +98,7 @@ impl Answers {
             At::Over => return Some(false),
             At::Head => {
                 let most = self.unread.len().min(self.most);
-                let plain = b"HTTP/1.";
+                let plain = b"HTTP/";
                 let begun = plain.len().min(most);
                 if self.unread[..begun] != plain[..begun] {
                     return None;

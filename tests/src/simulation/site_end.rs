@@ -91,6 +91,11 @@ impl SiteEnd {
         key.is_some()
     }
 
+    /// Whether a connection is not over for it.
+    pub(super) fn knows(&self, connection: ConnectionHandle) -> bool {
+        self.known.contains_key(&connection)
+    }
+
     /// Reads and writes one connection. True: there was something.
     pub(super) fn drive(
         &mut self,

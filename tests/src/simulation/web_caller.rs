@@ -59,6 +59,8 @@ pub(super) struct Caller {
 #[derive(Debug)]
 pub struct WebCaller {
     pub(super) open: Vec<Caller>,
+    /// Those that are over for it, and of which the server has not seen that yet.
+    pub(super) parting: Vec<Caller>,
     at: usize,
     connections: u64,
     /// Requests so far; each bears its number.
@@ -77,6 +79,7 @@ impl WebCaller {
     pub(super) const fn new(limit: usize) -> Self {
         Self {
             open: Vec::new(),
+            parting: Vec::new(),
             at: 0,
             connections: 0,
             count: 0,
@@ -96,7 +99,8 @@ impl WebCaller {
         seen: &mut Coverage,
     ) {
         seen.behaviour(entry.name, entry.cases);
-        self.open.retain(|caller| !caller.mouth.is_closed() || !caller.to_client.has_ended(now));
+        let over = |caller: &mut Caller| caller.mouth.is_closed() && caller.to_client.has_ended(now);
+        self.parting.extend(self.open.extract_if(.., over));
         let at = (n >> 24) as usize % MOST;
         if at >= self.open.len() {
             self.connections += 1;
@@ -201,7 +205,7 @@ impl WebCaller {
     /// Reads and writes all of its connections. True: there was something.
     pub(super) fn turn(&mut self, now: Instant) -> bool {
         let mut busy = false;
-        for caller in &mut self.open {
+        for caller in self.open.iter_mut().chain(&mut self.parting) {
             let arrived = caller.to_client.arrived(now).to_vec();
             caller.to_client.take(arrived.len());
             busy |= !arrived.is_empty();
@@ -217,6 +221,11 @@ impl WebCaller {
         busy
     }
 
+    /// All connections.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Caller> {
+        self.open.iter().chain(&self.parting)
+    }
+
     /// Nothing more is said.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.open.iter_mut().for_each(|caller| caller.mouth.give_up(now));
@@ -225,7 +234,7 @@ impl WebCaller {
     /// When it does something next.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let own = self.open.iter().filter_map(|caller| caller.mouth.next());
-        let wires = self.open.iter().flat_map(|caller| [&caller.to_site, &caller.to_client]);
+        let wires = self.all().flat_map(|caller| [&caller.to_site, &caller.to_client]);
         own.chain(wires.filter_map(|wire| wire.next_arrival(now))).filter(|at| *at > now).min()
     }
 }

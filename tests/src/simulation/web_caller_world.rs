@@ -74,7 +74,7 @@ pub(super) fn run(script: &Script, cuts: &Cuts, seen: &mut Coverage) -> CallerTr
 impl Run<'_> {
     /// What was sent on connections that are over is kept.
     fn keep(&mut self, which: impl Fn(u64) -> bool) {
-        for caller in &self.caller.open {
+        for caller in self.caller.all() {
             let n = caller.connection.number();
             if which(n) {
                 self.bytes.retain(|(known, _)| *known != n);
@@ -129,7 +129,7 @@ impl Run<'_> {
         for _ in 0..MAX_TURNS {
             self.end.site.handle_timeout(self.now);
             let mut busy = self.caller.turn(self.now);
-            for caller in &mut self.caller.open {
+            for caller in self.caller.open.iter_mut().chain(&mut self.caller.parting) {
                 if caller.connection.number() > self.known {
                     self.known = caller.connection.number();
                     if !self.end.welcome(caller.connection, self.now) {
@@ -141,6 +141,7 @@ impl Run<'_> {
                     self.end.drive(caller.connection, &mut caller.to_site, &mut caller.to_client, self.now);
             }
             busy |= self.end.take(self.now, self.seen);
+            self.caller.parting.retain(|caller| self.end.knows(caller.connection));
             if !busy {
                 return self.end.check(self.now);
             }

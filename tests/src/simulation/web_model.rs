@@ -307,7 +307,8 @@ impl WebModel {
             }
             Outcome::Error(error) => self.came.iter().any(|(_, came)| *came == Err(error.code)),
             Outcome::TooLarge { .. } => self.long,
-            Outcome::Cancelled => false,
+            // It may have been open still when the application ended the session.
+            Outcome::Cancelled => self.local,
             _ => true,
         }
     }

@@ -278,7 +278,10 @@ impl Client {
         let Some(wire) = self.take_wire(exchange) else { return };
         let whole = end == End::Whole;
         let broken = match end {
-            End::Unreachable if !wire.sent => ExchangeEnd::Unreachable,
+            // What fetches the rest of an answer says nothing of the call, which has left long ago.
+            End::Unreachable if !wire.sent && !matches!(wire.role, Role::Resume(_)) => {
+                ExchangeEnd::Unreachable
+            }
             End::Faulty(fault) if fault != Fault::Truncated => ExchangeEnd::Faulty(fault),
             End::Whole | End::Broken | End::Faulty(_) | End::Unreachable => ExchangeEnd::Broken,
         };
