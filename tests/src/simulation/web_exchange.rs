@@ -495,7 +495,15 @@ impl WebModel {
             return;
         };
         let id = self.id_of(id);
-        let Some(place) = self.meant(of, role, id) else { return };
+        let Some(place) = self.meant(of, role, id) else {
+            if role == Role::Stream {
+                // It may have guessed the id of what waits to leave, which cannot be seen.
+                for call in self.calls.iter_mut().filter(|call| call.wire.is_empty() && call.open()) {
+                    call.doubt = true;
+                }
+            }
+            return;
+        };
         match (result, error) {
             (Some(result), _) => {
                 let (modern, method) = (self.modern(), self.calls[place].method);

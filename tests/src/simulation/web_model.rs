@@ -299,7 +299,7 @@ impl WebModel {
 
     /// Whether the peer can have brought this about.
     fn is_evident(&self, call: &Call, outcome: &Outcome) -> bool {
-        let own = |id: &Option<u64>| id.is_none_or(|id| call.wire.contains(&id));
+        let own = |id: &Option<u64>| id.is_none_or(|id| call.wire.is_empty() || call.wire.contains(&id));
         match outcome {
             Outcome::Complete(result) => {
                 let result = read(result.as_bytes());
