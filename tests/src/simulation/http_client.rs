@@ -239,8 +239,9 @@ impl HttpClient {
                 self.was_full |= !pipe.told[0];
                 break;
             }
+            let carries = self.model.carries(connection);
             let session = self.pool.session();
-            if session.close_reason().is_none() && self.model.carries(connection) {
+            if session.close_reason().is_none() && carries {
                 let queued = (session.queued_events(), session.queued_event_bytes());
                 check_reads_on(queued, &session.config().limits);
             }
@@ -252,7 +253,10 @@ impl HttpClient {
             buffer.extend_from_slice(&rest[..len]);
             self.model.read(connection, &rest[..len], now);
             self.pool.handle_read(connection, now);
-            self.last_read = len;
+            // What comes when nobody asked brings no event.
+            if carries {
+                self.last_read = len;
+            }
             taken += len;
         }
         pipe.to_client.take(taken);
