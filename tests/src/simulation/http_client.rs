@@ -239,9 +239,10 @@ impl HttpClient {
                 self.was_full |= !pipe.told[0];
                 break;
             }
-            let carries = self.model.carries(connection);
+            // What comes when nobody asked, or after the end, brings no event.
             let session = self.pool.session();
-            if session.close_reason().is_none() && carries {
+            let tells = session.close_reason().is_none() && self.model.carries(connection);
+            if tells {
                 let queued = (session.queued_events(), session.queued_event_bytes());
                 check_reads_on(queued, &session.config().limits);
             }
@@ -253,8 +254,7 @@ impl HttpClient {
             buffer.extend_from_slice(&rest[..len]);
             self.model.read(connection, &rest[..len], now);
             self.pool.handle_read(connection, now);
-            // What comes when nobody asked brings no event.
-            if carries {
+            if tells {
                 self.last_read = len;
             }
             taken += len;

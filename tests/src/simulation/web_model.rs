@@ -64,7 +64,7 @@ pub(super) struct Call {
     pub(super) end: Option<End>,
     at_read: u64,
     pub(super) doubt: bool,
-    /// Nothing of it was seen on a connection, and one of those failed: it may have been to carry this.
+    /// It was to leave, and a connection failed: it may have been to carry this.
     pub(super) troubled: bool,
     pub(super) ended: bool,
     /// So often it may be sent: once, and once more for each answer that says where else, or when.
@@ -243,7 +243,10 @@ impl WebModel {
         let place = self.calls.iter().position(|call| call.handle == request);
         let place = place.unwrap_or_else(|| panic!("rule 1: {request:?} ended and was never accepted"));
         assert!(!self.calls[place].ended, "rule 1: {request:?} ended twice, now with {outcome:?}");
-        let in_head = self.lines.values().any(|line| line.exchange.is_of(place) && line.answers.in_head());
+        // Which call it is for cannot be seen before all of the request has left.
+        let unseen = self.calls[place].wire.is_empty();
+        let is_its = |exchange: &Exchange| exchange.is_of(place) || unseen && exchange.role == Role::Begun;
+        let in_head = self.lines.values().any(|line| is_its(&line.exchange) && line.answers.in_head());
         let evident = self.is_evident(&self.calls[place], outcome);
         let holds_much = self.reading() > self.most_reading;
         let drained = self.drained;
@@ -264,14 +267,13 @@ impl WebModel {
             (Some(End::TimedOut(which, limit)), Outcome::TimedOut { which: told, limit: of, .. }) => {
                 which == told && limit == of
             }
-            (None, Outcome::Invalid(Violation::Http(_))) => in_head || call.troubled || call.waits,
+            (None, Outcome::Invalid(Violation::Http(_))) if in_head => true,
             (None, Outcome::TooLarge { .. }) => holds_much,
-            // Nothing more came of its stream, or of any, before it was taken.
-            (None | Some(End::TimedOut(..) | End::Closed), Outcome::Lost { .. })
-                if call.waits || call.troubled =>
-            {
-                true
-            }
+            // Nothing more came of its stream, or of any, before it was taken; or what came was no HTTP.
+            (
+                None | Some(End::TimedOut(..) | End::Closed),
+                Outcome::Lost { .. } | Outcome::Invalid(Violation::Http(_)),
+            ) if call.waits || call.troubled => true,
             // The session ended, for a reason of the peer's: the last event has to say so.
             (None, Outcome::Lost { .. } | Outcome::SessionGone { .. }) => {
                 self.disputed |= !call.doubt;
@@ -288,8 +290,8 @@ impl WebModel {
             _ => false,
         };
         if let Outcome::Lost { maybe_ran: false } = outcome {
-            // One that was refused for how it was asked did not run.
-            let refused = call.doubt && call.may_leave > 0;
+            // One that was refused for how it was asked, or pointed elsewhere, did not run.
+            let refused = call.may_leave > 0;
             assert!(call.wire.is_empty() || refused, "it was sent, and is said not to have run: {call:?}");
         }
         let call = &self.calls[place];
@@ -354,7 +356,7 @@ impl WebModel {
 
     /// Something became of a connection, and what it was to carry cannot be seen.
     fn trouble(&mut self) {
-        for call in self.calls.iter_mut().filter(|call| call.wire.is_empty() && call.open()) {
+        for call in self.calls.iter_mut().filter(|call| call.may_leave > 0 && call.open()) {
             call.troubled = true;
         }
     }
@@ -605,7 +607,7 @@ impl WebModel {
             self.trouble();
         }
         // Whether anything waits to be written on a connection cannot be seen.
-        for call in self.calls.iter_mut().filter(|call| call.wire.is_empty()) {
+        for call in self.calls.iter_mut().filter(|call| call.may_leave > 0) {
             call.troubled |= self.lines.values().any(|line| past(line.wrote_at, stall));
         }
         let slow: Vec<ConnectionHandle> = self
