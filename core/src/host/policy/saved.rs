@@ -106,7 +106,12 @@ impl SavedGrants {
             };
             lines.push(Line { text: text.into(), grant });
         }
-        Ok((Self::of(lines), dropped))
+        let all = Self::of(lines);
+        // A last line without a line feed is written with one: what is held can be read again.
+        if all.bytes > MAX_BYTES {
+            return Err(GrantFault::TooMany);
+        }
+        Ok((all, dropped))
     }
 
     fn of(lines: Vec<Line>) -> Self {

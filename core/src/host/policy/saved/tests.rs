@@ -166,6 +166,10 @@ fn what_is_kept_has_a_bound_and_names_that_can_be_kept() {
     assert_eq!(grants, before);
     assert_eq!(SavedGrants::read(&"\n".repeat(MAX_LINES + 1)), Err(GrantFault::TooMany));
     assert_eq!(SavedGrants::read(&"x".repeat(MAX_BYTES + 1)), Err(GrantFault::TooMany));
+    // The line feed that the last line is written with counts: what is held can always be read again.
+    assert_eq!(SavedGrants::read(&"#".repeat(MAX_BYTES)), Err(GrantFault::TooMany));
+    let (most, _) = SavedGrants::read(&"#".repeat(MAX_BYTES - 1)).unwrap();
+    assert_eq!((most.bytes(), SavedGrants::read(&most.to_string()).unwrap().0), (MAX_BYTES, most));
     let comment = |bytes: usize| format!("{}\n", "#".repeat(bytes - 1));
     assert_eq!(read(&comment(MAX_BYTES)).bytes(), MAX_BYTES);
     let one = SavedGrant::new(&tool("s", "t"), ONE).unwrap().to_string().len() + 1;
