@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sanswire::Instant;
 use sanswire::client::{Event as ClientEvent, Outcome, Peer};
-use sanswire::host::policy::ServerMode;
+use sanswire::host::policy::{DefinitionHash, SavedGrant, SavedGrants, ServerMode};
 use sanswire::host::{
-    CallRequest, ClientHandle, Effect, Event, Host, HostConfig, RequestKey, ServerConfig, Target,
+    CallRequest, ClientHandle, Effect, Event, Host, HostConfig, Provenance, RequestKey, ServerConfig, Target,
 };
 use sanswire::jsonrpc::RawJson;
 use sanswire::mcp::types::lifecycle::{CacheHint, Implementation, ServerCapabilities};
@@ -231,4 +231,31 @@ pub(crate) fn host_calls_with_all_that_they_may_hold() {
         }
     }
     assert!(held.host.call_bytes() > 100 * KIB, "rests are kept");
+}
+
+/// As much as is remembered of what was allowed, for the session and for longer, is changed while servers list as much as
+/// they may: both its bytes and its lines are as many as may be.
+pub(crate) fn host_grants_as_long_as_allowed() {
+    const GRANTS: usize = 10_000;
+    const LINE: usize = (4 << 20) / GRANTS;
+    let line = |server: &str| format!("{server}/t({})\n", "?".repeat(LINE - 6));
+    let last = line("b");
+    let text = line("a").repeat(GRANTS - 1) + &last;
+    let mut held = Held::new();
+    held.start(Filler::Schemas);
+    held.refresh(Filler::Unfit, 1);
+    held.run(|host| {
+        for n in 0..GRANTS {
+            let tool = Provenance { server: "a".into(), tool: format!("{n:01024}").into() };
+            assert!(host.grants_mut().allow(&tool, DefinitionHash([0; 32])));
+        }
+        let (saved, dropped) = SavedGrants::read(&text).unwrap();
+        assert!(dropped.is_empty());
+        *host.grants_mut().saved_mut() = saved;
+        // The old ones are there until the new ones are.
+        let grant = SavedGrant::read(last.trim_end()).unwrap();
+        host.grants_mut().saved_mut().replace("b", [grant]).unwrap();
+        assert_eq!(host.grants().saved().iter().count(), GRANTS);
+    });
+    held.gauge.came_near(48);
 }

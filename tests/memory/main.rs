@@ -58,6 +58,7 @@ fn main() {
         ("served_random_runs", served::served_random_runs),
         ("host_listings_as_long_as_allowed", host::host_listings_as_long_as_allowed),
         ("host_calls_with_all_that_they_may_hold", host::host_calls_with_all_that_they_may_hold),
+        ("host_grants_as_long_as_allowed", host::host_grants_as_long_as_allowed),
         ("http_heads_as_long_as_allowed", http_h1::http_heads_as_long_as_allowed),
         ("http_heads_of_answers", http_h1::http_heads_of_answers),
         ("http_bodies_that_nobody_takes", http_h1::http_bodies_that_nobody_takes),

@@ -43,6 +43,7 @@ impl HostConfig {
     /// | arguments of calls, and what servers ask before they go on: [`max_call_bytes`](Self::max_call_bytes) | twice each: kept, and on their way |
     /// | questions, kept rests | [`approvals`](Self::approvals), [`pages`](Self::pages) |
     /// | a result that is made fit to be shown | one |
+    /// | what was allowed, for the session and for longer: 10,000 tools, and 4 MiB of lines as they are changed | about 70 MiB, whatever is configured |
     ///
     /// A view of a message keeps up to twice its length alive. Connections are counted by
     /// [`Limits::worst_case_bytes`](crate::limits::Limits::worst_case_bytes), each for itself.
