@@ -9,7 +9,7 @@ use sanswire::client::RequestHandle;
 
 use crate::link::Link;
 use crate::shared::{Locked, Shared, State};
-use crate::signals::{self, Target};
+use crate::signals::{self, Target, TaskId};
 use crate::wire;
 
 /// One of those who wait.
@@ -94,8 +94,8 @@ impl Shared {
             Seat::Call(_) => false,
         };
         if state.leader == seat {
-            if !self.signals.wakes(waker) {
-                let before = self.signals.point(Target::Task(waker.clone()));
+            if state.pointed != Some(TaskId::of(waker)) {
+                let before = self.point(state, Target::Task(waker.clone()));
                 self.spend(state, before);
             }
         } else if takes {
@@ -116,7 +116,7 @@ impl Shared {
 
     /// Another one leads from here on, and who led before sleeps as others do.
     fn depose(&self, state: &mut State, seat: Seat, target: Target) {
-        let before = self.signals.point(target);
+        let before = self.point(state, target);
         let deposed = std::mem::replace(&mut state.leader, seat);
         if let Target::Task(waker) = before {
             state.set_waiter(deposed, Some(waker));
@@ -141,12 +141,21 @@ impl Shared {
             (Seat::Watch, Target::Watch)
         };
         state.leader = next;
-        let before = self.signals.point(target);
+        let before = self.point(state, target);
         self.spend(state, before);
         // It was told to the one that leaves.
         if self.signals.is_waiting() {
             state.after().ring = true;
         }
+    }
+
+    /// Everything wakes `target` from here on. Whom it woke before.
+    fn point(&self, state: &mut State, target: Target) -> Target {
+        state.pointed = match &target {
+            Target::Task(waker) => Some(TaskId::of(waker)),
+            Target::Watch => None,
+        };
+        self.signals.point(target)
     }
 
     fn spend(&self, state: &mut State, before: Target) {

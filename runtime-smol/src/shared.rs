@@ -30,7 +30,7 @@ use crate::keeper::Keeper;
 use crate::lead::Seat;
 use crate::link::Link;
 use crate::options::Responder;
-use crate::signals::{Bells, Signals};
+use crate::signals::{Bells, Signals, TaskId};
 use crate::taps::Taps;
 use crate::wake::wake;
 use crate::watch::Watch;
@@ -70,6 +70,8 @@ pub(crate) struct State {
     /// Those who wait for something else than a call.
     pub(crate) guests: Guests,
     pub(crate) leader: Seat,
+    /// The task that is woken for it.
+    pub(crate) pointed: Option<TaskId>,
     /// Whose turn it is: that one looks for itself what there is for it.
     pub(crate) polled: Seat,
     /// How many turns there were.
@@ -259,6 +261,7 @@ impl Shared {
             calls: Calls::default(),
             guests: Guests::default(),
             leader: Seat::Watch,
+            pointed: None,
             polled: Seat::Watch,
             turns: 0,
             suspect: None,

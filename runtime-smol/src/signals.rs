@@ -51,6 +51,16 @@ pub(crate) enum Target {
     Watch,
 }
 
+/// Which task a target is, to be compared while that target stands and nothing else can have its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskId(usize, usize);
+
+impl TaskId {
+    pub(crate) fn of(waker: &Waker) -> Self {
+        Self(waker.data().addr(), std::ptr::from_ref(waker.vtable()).addr())
+    }
+}
+
 impl Signals {
     pub(crate) fn new(watch: Watch, shared: Weak<Shared>) -> Self {
         Self {
@@ -105,7 +115,8 @@ impl Signals {
     /// The connection was locked. Streams may ring their bells while they are asked, and whoever leads is woken once that is
     /// over.
     pub(crate) fn hold(&self) {
-        self.held.store(HELD, Ordering::SeqCst);
+        // Nothing is published by it. A thread that does not see it yet rings, and finds the lock taken: as before it.
+        self.held.store(HELD, Ordering::Relaxed);
     }
 
     /// It is about to be unlocked. Whether the leader is to be [rung](Self::ring) after that.
@@ -125,11 +136,6 @@ impl Signals {
             Target::Task(waker) => Some(waker.clone()),
             Target::Watch => None,
         }
-    }
-
-    /// Whether a wake reaches the same task as `waker` would.
-    pub(crate) fn wakes(&self, waker: &Waker) -> bool {
-        matches!(&*self.target(), Target::Task(present) if present.will_wake(waker))
     }
 
     /// From here on this is whom everything wakes. Who it was before; what happened before this call and was not looked
