@@ -2,7 +2,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +14,9 @@ use sanswire_system::launch::prepare;
 pub(crate) const MOST_LINE: usize = 32 << 20;
 /// How many lines may wait: a server that says more waits until they are read.
 const WAITING: usize = 1024;
+
+/// How long the rest of standard error is waited for behind the end of standard output.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// What came from the program.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(crate) struct Process {
     stderr: Receiver<Vec<u8>>,
     gate: Arc<Gate>,
     ended: bool,
+    /// Until when its last words on standard error are waited for, once its output has ended.
+    last_words: Option<Instant>,
 }
 
 /// Whether standard output is read.
@@ -91,7 +96,7 @@ impl Process {
                 let _ = complain.try_send(buffer[..len].to_vec());
             }
         })?;
-        Ok(Self { child, input: Some(say), output, stderr: complaints, gate, ended: false })
+        Ok(Self { child, input: Some(say), output, stderr: complaints, gate, ended: false, last_words: None })
     }
 
     /// Says it, now or as soon as the program reads. Whether there is still an input.
@@ -126,18 +131,22 @@ impl Process {
             Err(RecvTimeoutError::Disconnected) => Heard::End,
         };
         self.ended = matches!(heard, Heard::End | Heard::TooLong);
+        if self.ended {
+            self.last_words = Some(Instant::now() + LAST_WORDS);
+        }
         Some(heard)
     }
 
-    /// What it has written to standard error since.
+    /// What it has written to standard error since. Of one whose output has ended that is the rest, for which it waits a
+    /// moment: what was written may be on its way, and another process may keep standard error open.
     pub(crate) fn complaints(&mut self) -> Vec<u8> {
         let mut all = Vec::new();
-        loop {
-            match self.stderr.try_recv() {
-                Ok(bytes) => all.extend(bytes),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return all,
-            }
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        let wait = |it: &Self| it.last_words.map_or(Duration::ZERO, left);
+        while let Ok(bytes) = self.stderr.recv_timeout(wait(self)) {
+            all.extend(bytes);
         }
+        all
     }
 
     /// How it exited, if it does by then.

@@ -22,7 +22,7 @@ fn server(fault: &str) -> Command {
 fn check(fault: &str, only: Vec<String>) -> Report {
     let mut plan = Plan::new(server(fault));
     plan.only = only;
-    plan.calls = ["picture", "fail"].map(|name| Call::new(name, RawJson::empty_object())).into();
+    plan.calls = ["picture", "fail", "ask"].map(|name| Call::new(name, RawJson::empty_object())).into();
     plan.read_only_calls = true;
     plan.start = Duration::from_secs(20);
     plan.answer = Duration::from_secs(4);

@@ -8,9 +8,10 @@ use sanswire_tests::schema::{definitions, document};
 use serde_json::{Map, Value, json};
 
 /// The results that a server gives.
-const ROOTS: [&str; 10] = [
+const ROOTS: [&str; 11] = [
     "CallToolResult",
     "CompleteResult",
+    "InputRequiredResult",
     "DiscoverResult",
     "GetPromptResult",
     "InitializeResult",

@@ -86,7 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
             Source::Spec("server/utilities/logging#per-request-log-level"),
             "Send notifications/message only for a request whose metadata hold io.modelcontextprotocol/logLevel. Write all else to standard error.",
             |talk| {
-                list_all(talk)?;
+                work(talk)?;
                 talk.settle()?;
                 none_below(talk, LEVELS.len(), "no log messages")
             },
@@ -101,7 +101,7 @@ pub(super) const CHECKS: &[Check] = &[
             if talk.facts().declares("logging") {
                 return Ok(());
             }
-            list_all(talk)?;
+            work(talk)?;
             talk.settle()?;
             none_below(talk, LEVELS.len(), "no log messages of a server that does not declare logging")
         },
@@ -126,9 +126,9 @@ fn levels(talk: &mut Talk) -> Result<(), Finding> {
 }
 
 /// Something that servers may log.
-fn list_all(talk: &mut Talk) -> Result<(), Finding> {
-    for method in talk.facts().lists() {
-        talk.request(method, "")?;
+fn work(talk: &mut Talk) -> Result<(), Finding> {
+    for (method, members) in talk.work()? {
+        talk.request(method, &members)?;
     }
     Ok(())
 }
@@ -163,7 +163,7 @@ fn threshold(talk: &mut Talk) -> Result<(), Finding> {
     for (least, level) in LEVELS.into_iter().enumerate().skip(3).step_by(2) {
         talk.request("logging/setLevel", &format!(r#""level":"{level}""#))?;
         talk.notices();
-        list_all(talk)?;
+        work(talk)?;
         talk.settle()?;
         none_below(talk, least, &format!("no message below {level}"))?;
     }
@@ -171,12 +171,17 @@ fn threshold(talk: &mut Talk) -> Result<(), Finding> {
 }
 
 fn asked_threshold(talk: &mut Talk) -> Result<(), Finding> {
-    let method = method(talk);
-    for (least, level) in LEVELS.into_iter().enumerate().skip(2).step_by(2) {
-        let meta = leveled(talk, level);
-        talk.notices();
-        talk.request_with(method, &meta, "")?;
-        none_below(talk, least, &format!("no message below {level}"))?;
+    let mut work = talk.work()?;
+    if work.is_empty() {
+        work.push((talk.harmless(), String::new()));
+    }
+    for (method, members) in &work {
+        for (least, level) in LEVELS.into_iter().enumerate().skip(2).step_by(2) {
+            let meta = leveled(talk, level);
+            talk.notices();
+            talk.request_with(method, &meta, members)?;
+            none_below(talk, least, &format!("no message below {level}"))?;
+        }
     }
     Ok(())
 }

@@ -46,6 +46,7 @@ mod progress;
 mod prompts;
 mod requests;
 mod resources;
+mod rounds;
 mod schema;
 mod tool_schemas;
 mod tools;
@@ -86,6 +87,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> + Clone {
         prompts::CHECKS,
         completion::CHECKS,
         content::CHECKS,
+        rounds::CHECKS,
     ]
     .into_iter()
     .flatten()

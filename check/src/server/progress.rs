@@ -17,7 +17,7 @@ const NOTES: Source = Source::Eras(
     "basic/utilities/progress#implementation-notes",
     "basic/patterns/progress#implementation-notes",
 );
-const NONE_CAME: &str = "no progress was told of what is listed, and that is all that is asked for here";
+const NONE_CAME: &str = "no progress was told of what is listed, or of a call that is allowed";
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -73,21 +73,22 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-/// Parameters with a token, for this era.
-fn ask(talk: &mut Talk, method: &str, token: &str) -> String {
+/// Asks with a token, as this era has it.
+fn ask(talk: &mut Talk, (method, members): &(&str, String), token: &str) -> String {
     let token = format!(r#""progressToken":{token}"#);
     if talk.is_modern() {
         let mut meta = talk.meta();
         meta.more = token;
-        return talk.ask_with(method, &meta, "");
+        return talk.ask_with(method, &meta, members);
     }
-    talk.ask(method, &format!(r#""_meta":{{{token}}}"#))
+    let comma = if members.is_empty() { "" } else { "," };
+    talk.ask(method, &format!(r#""_meta":{{{token}}}{comma}{members}"#))
 }
 
-/// What is asked with a token: what is listed, or what every server answers.
-fn methods(talk: &Talk) -> Vec<&'static str> {
-    let lists = talk.facts().lists();
-    if lists.is_empty() { vec![talk.harmless()] } else { lists }
+/// What is asked with a token: what is listed and called, or what every server answers.
+fn work(talk: &mut Talk) -> Result<Vec<(&'static str, String)>, Finding> {
+    let work = talk.work()?;
+    Ok(if work.is_empty() { vec![(talk.harmless(), String::new())] } else { work })
 }
 
 fn param<'a>(notice: &'a RawJson, name: &str) -> Option<JsonRef<'a>> {
@@ -104,9 +105,9 @@ fn told(talk: &mut Talk) -> Vec<RawJson> {
 }
 
 fn token_taken(talk: &mut Talk) -> Result<(), Finding> {
-    let method = methods(talk)[0];
+    let method = talk.facts().lists().first().copied().unwrap_or_else(|| talk.harmless());
     for token in ["\"sanswire-check\"", "4711", "0", "\"\""] {
-        let id = ask(talk, method, token);
+        let id = ask(talk, &(method, String::new()), token);
         let answer = talk.answer_to(&id)?;
         if answer.result().is_none() {
             let expected = format!("a result of {method} with the progress token {token}");
@@ -117,8 +118,8 @@ fn token_taken(talk: &mut Talk) -> Result<(), Finding> {
 }
 
 fn without_token(talk: &mut Talk) -> Result<(), Finding> {
-    for method in methods(talk) {
-        talk.request(method, "")?;
+    for (method, members) in work(talk)? {
+        talk.request(method, &members)?;
     }
     talk.settle()?;
     match told(talk).first() {
@@ -128,8 +129,8 @@ fn without_token(talk: &mut Talk) -> Result<(), Finding> {
 }
 
 fn after_answer(talk: &mut Talk) -> Result<(), Finding> {
-    for method in methods(talk) {
-        let id = ask(talk, method, "\"sanswire-after\"");
+    for asked in work(talk)? {
+        let id = ask(talk, &asked, "\"sanswire-after\"");
         talk.answer_to(&id)?;
         talk.notices();
         talk.settle()?;
@@ -146,10 +147,10 @@ fn each_progress(
     holds: fn(&[RawJson], &[u8]) -> (bool, &'static str),
 ) -> Result<(), Finding> {
     let mut any = false;
-    for method in methods(talk) {
+    for asked in work(talk)? {
         for token in ["4712", "\"4713\""] {
             talk.notices();
-            let id = ask(talk, method, token);
+            let id = ask(talk, &asked, token);
             talk.answer_to(&id)?;
             let told = told(talk);
             let (kept, expected) = holds(&told, token.as_bytes());

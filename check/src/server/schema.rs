@@ -165,6 +165,11 @@ pub(super) fn result(talk: &mut Talk, name: &str, answer: &Answer) -> Result<(),
     fits(talk, name, answer.value().as_ref())
 }
 
+/// Whether what is asked for is valid.
+pub(super) fn input_required(talk: &mut Talk, answer: &Answer) -> Result<(), Finding> {
+    fits(talk, "InputRequiredResult", answer.value().as_ref())
+}
+
 fn fits(talk: &mut Talk, name: &str, value: Option<&Value>) -> Result<(), Finding> {
     match value.map_or(Fit::Unknown, |value| published(talk.revision(), name, value)) {
         Fit::Fits => Ok(()),

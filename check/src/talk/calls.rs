@@ -23,6 +23,23 @@ pub(crate) struct Called {
     pub(crate) result: Value,
 }
 
+/// A call that may be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    pub(crate) name: String,
+    /// The tool as it is listed; null if it is not.
+    pub(crate) tool: Value,
+    /// An object, as JSON.
+    pub(crate) arguments: String,
+}
+
+impl Allowed {
+    /// The members of its parameters, without the braces.
+    pub(crate) fn members(&self) -> String {
+        format!(r#""name":{},"arguments":{}"#, Value::from(self.name.as_str()), self.arguments)
+    }
+}
+
 impl Talk {
     /// The calls that are allowed, made now or before in this connection. Where there are none it is noted why, and nothing
     /// comes back.
@@ -35,6 +52,18 @@ impl Talk {
             }
             return Ok(Some(known));
         }
+        let Some(calls) = self.allowed()? else { return Ok(None) };
+        let mut made = Vec::new();
+        for Allowed { name, tool, arguments } in calls {
+            made.push(self.call(name, tool, &arguments)?);
+        }
+        let made = Arc::new(made);
+        self.calls = Some(Arc::clone(&made));
+        Ok(Some(made))
+    }
+
+    /// The calls that are allowed. Where there are none it is noted why, and nothing comes back.
+    pub(crate) fn allowed(&mut self) -> Result<Option<Vec<Allowed>>, Finding> {
         let (asked, read_only) = (self.plan.calls.clone(), self.plan.read_only_calls);
         if asked.is_empty() && !read_only {
             self.not_tried("no call is allowed: --call NAME, or --read-only-calls")?;
@@ -45,15 +74,16 @@ impl Talk {
             |name: &str| list.entries().find(|tool| tool["name"] == name).cloned().unwrap_or_default();
         let mut calls = Vec::new();
         for call in &asked {
-            calls.push((
-                call.name.clone(),
-                named(&call.name),
-                call.arguments.to_compact().as_str().to_owned(),
-            ));
+            calls.push(Allowed {
+                name: call.name.clone(),
+                tool: named(&call.name),
+                arguments: call.arguments.to_compact().as_str().to_owned(),
+            });
         }
         for tool in list.entries().filter(|_| read_only).filter(|tool| only_reads(tool)).take(MOST) {
             if let (Some(name), Some(arguments)) = (tool["name"].as_str(), arguments(&tool["inputSchema"])) {
-                calls.push((name.to_owned(), tool.clone(), arguments.to_string()));
+                let (name, arguments) = (name.to_owned(), arguments.to_string());
+                calls.push(Allowed { name, tool: tool.clone(), arguments });
             }
         }
         if calls.is_empty() {
@@ -62,13 +92,20 @@ impl Talk {
             )?;
             return Ok(None);
         }
-        let mut made = Vec::new();
-        for (name, tool, arguments) in calls {
-            made.push(self.call(name, tool, &arguments)?);
+        Ok(Some(calls))
+    }
+
+    /// What may be asked for that is work for the server: what it lists, and the calls that are allowed. Methods, and the
+    /// members of their parameters.
+    pub(crate) fn work(&mut self) -> Result<Vec<(&'static str, String)>, Finding> {
+        let mut work: Vec<_> = self.facts().lists().into_iter().map(|list| (list, String::new())).collect();
+        if self.facts().declares("tools") && (!self.plan.calls.is_empty() || self.plan.read_only_calls) {
+            let calls = self.allowed()?;
+            // That there are none is no reason to try nothing here.
+            self.take_not_tried();
+            work.extend(calls.into_iter().flatten().map(|call| ("tools/call", call.members())));
         }
-        let made = Arc::new(made);
-        self.calls = Some(Arc::clone(&made));
-        Ok(Some(made))
+        Ok(work)
     }
 
     /// Whether tools may be called that say that they change nothing.

@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use crate::process::{Heard, Process};
 use crate::transcript::{From, Transcript};
 
-pub(crate) use self::calls::{Called, only_reads};
+pub(crate) use self::calls::{Allowed, Called, only_reads};
 pub(crate) use self::habits::Habits;
 pub(crate) use self::lists::{List, Lists, Page};
 pub(crate) use self::meta::Meta;

@@ -15,6 +15,7 @@ mod opening;
 mod process;
 mod prompts;
 mod resources;
+mod rounds;
 mod telling;
 mod tools;
 

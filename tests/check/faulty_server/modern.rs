@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Answer, MODERN, Request, Server, VERSIONS};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Whether a request is meant for the revision without a handshake.

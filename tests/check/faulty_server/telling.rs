@@ -37,10 +37,13 @@ pub(crate) fn refusal(server: &Server, request: &Request<'_>) -> Option<Answer> 
 
 /// Tells of the work, before the answer.
 pub(crate) fn before(server: &Server, request: &Request<'_>) {
+    let meta = &request.params["_meta"];
+    if request.method == "tools/call" && request.params["name"] == "picture" {
+        return called(server, request);
+    }
     if !request.method.ends_with("/list") {
         return;
     }
-    let meta = &request.params["_meta"];
     let least = if request.modern { meta.get(LEVEL).and_then(place) } else { server.state().level };
     let always = server.fault("undeclared-logs") || server.fault("logs-unasked") && request.modern;
     for (at, level) in LEVELS.iter().enumerate() {
@@ -50,6 +53,19 @@ pub(crate) fn before(server: &Server, request: &Request<'_>) {
         }
     }
     progress(server, meta.get("progressToken"));
+}
+
+/// Tells of a call: that it goes on, and of what it does where that is wanted.
+fn called(server: &Server, request: &Request<'_>) {
+    let meta = &request.params["_meta"];
+    let least = if request.modern { meta.get(LEVEL).and_then(place) } else { server.state().level };
+    if least.is_some_and(|least| least == 0 || server.fault("logs-calls-anyway")) {
+        server.notify("notifications/message", json!({"level": "debug", "data": "calling"}));
+    }
+    let Some(token) = meta.get("progressToken") else { return };
+    for progress in if server.fault("calls-go-back") { [2, 1] } else { [1, 2] } {
+        server.notify("notifications/progress", json!({"progressToken": token, "progress": progress}));
+    }
 }
 
 fn progress(server: &Server, token: Option<&Value>) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Request, Server};
+use crate::{Answer, Request, Server, rounds};
 
 /// How often they were listed.
 static LISTED: AtomicUsize = AtomicUsize::new(0);
@@ -26,7 +26,7 @@ pub(crate) fn list(server: &Server, request: &Request<'_>) -> Answer {
     if server.fault("nothing-is-read-only") {
         other["annotations"] = json!({"readOnlyHint": false});
     }
-    let mut tools = vec![one, other, plain("picture"), plain("fail")];
+    let mut tools = vec![one, other, plain("picture"), plain("fail"), plain("ask")];
     if server.fault("shuffled") && !LISTED.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
         tools.reverse();
     }
@@ -110,10 +110,11 @@ pub(crate) fn call(server: &Server, request: &Request<'_>) -> Answer {
         };
     };
     match name {
-        "t" | "count" | "picture" | "fail" if server.fault("dies-of-calls") => std::process::exit(1),
+        "t" | "count" | "picture" | "fail" | "ask" if server.fault("dies-of-calls") => std::process::exit(1),
         "t" => said("hello"),
         "count" => count(server, request),
         "picture" => picture(server),
+        "ask" => rounds::ask(server, request),
         "fail" => {
             let text = if server.fault("silent-failures") { "" } else { "there is nothing to do" };
             Answer::Result(json!({"content": [{"type": "text", "text": text}], "isError": true}))
@@ -126,7 +127,7 @@ pub(crate) fn call(server: &Server, request: &Request<'_>) -> Answer {
     }
 }
 
-fn said(text: &str) -> Answer {
+pub(crate) fn said(text: &str) -> Answer {
     Answer::Result(json!({"content": [{"type": "text", "text": text}]}))
 }
 

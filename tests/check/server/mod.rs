@@ -18,6 +18,7 @@ mod progress;
 mod prompts;
 mod requests;
 mod resources;
+mod rounds;
 mod schema;
 mod tools;
 
@@ -47,6 +48,7 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         prompts::FAULTS,
         completion::FAULTS,
         content::FAULTS,
+        rounds::FAULTS,
     ]
     .into_iter()
     .flatten()

@@ -8,4 +8,5 @@ pub(crate) const FAULTS: &[Fault] = &[
     ("late-progress", &["progress-after-answer", "progress-names-token"]),
     ("text-tokens", &["progress-names-token"]),
     ("shrinking-progress", &["progress-grows"]),
+    ("calls-go-back", &["progress-grows"]),
 ];
