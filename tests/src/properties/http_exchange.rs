@@ -126,10 +126,14 @@ fn repeats(value: JsonRef<'_>) -> bool {
 /// Where the head says something else than the body of a modern request, by code of our own. `odd`: what an argument
 /// of another kind than its schema says comes to.
 fn differs(fields: &[(&str, &str)], message: &Value, odd: bool) -> Option<String> {
+    let all = |wanted: &str| -> Vec<_> {
+        fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).collect()
+    };
     let field = |wanted: &str| {
-        let mut found = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let mut found = all(wanted).into_iter();
         match (found.next(), found.next()) {
-            (Some((_, value)), None) => Some(value.trim_matches([' ', '\t'])),
+            // What is no ASCII stands there in Base64 or not at all.
+            (Some((_, value)), None) if value.is_ascii() => Some(value.trim_matches([' ', '\t'])),
             _ => None,
         }
     };
@@ -155,7 +159,7 @@ fn differs(fields: &[(&str, &str)], message: &Value, odd: bool) -> Option<String
         .or_else(|| {
             let marked = message["method"] == "tools/call" && params["name"] == "marked";
             let arguments = &params["arguments"];
-            let none = |name: &str| field(name).map(|found| format!("{name} {found} and none"));
+            let none = |name: &str| (!all(name).is_empty()).then(|| format!("{name} and none"));
             let region = || match &arguments["region"] {
                 Value::String(_) => same("Mcp-Param-Region", &arguments["region"]),
                 Value::Null => none("Mcp-Param-Region"),
