@@ -54,9 +54,8 @@ async fn measure(options: ConnectOptions, executor: &LocalExecutor<'_>) -> Resul
     match mode.first().map(String::as_str) {
         Some("start") => {}
         Some("seq") => {
-            let mut text = String::new();
             for _ in 0..number(1)? {
-                echo(&client, &mut text).await?;
+                echo(&client).await?;
             }
         }
         Some("par") => in_flight(&client, number(1)?, number(2)?).await?,
@@ -79,10 +78,10 @@ fn check(outcome: Outcome, text: &mut String, len: usize) -> Result<RawJson, Fai
     if text.len() == len { Ok(result.into_raw()) } else { Err(format!("{} bytes", text.len()).into()) }
 }
 
-async fn echo(client: &Client, text: &mut String) -> Result<(), Failure> {
+async fn echo(client: &Client) -> Result<(), Failure> {
     let arguments = RawJson::parse_str(ARGUMENTS)?;
     let outcome = client.call_tool("echo", Some(&arguments), &RequestOptions::default()).await?;
-    check(outcome, text, TEXT.len())?;
+    check(outcome, &mut String::new(), TEXT.len())?;
     Ok(())
 }
 
@@ -117,10 +116,9 @@ async fn tasks(
 ) -> Result<(), Failure> {
     let executor = LocalExecutor::new();
     let work = async || -> Result<(), Failure> {
-        let mut text = String::new();
         while left.get() > 0 {
             left.set(left.get() - 1);
-            echo(client, &mut text).await?;
+            echo(client).await?;
         }
         Ok(())
     };

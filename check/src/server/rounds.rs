@@ -68,13 +68,13 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     shared!(
         "rounds-missing-answers",
-        "a call that lacks an answer asks again",
+        "a call that comes back without an answer is not refused",
         SERVER,
         Should,
         Speaks::Modern,
         ["tools"],
         missing,
-        "Whoever comes back without an answer that is needed is asked for it once more, in another result of the type input_required, and not refused."
+        "Whoever comes back without an answer that is needed is asked for it once more, in another result of the type input_required. Without one that is not needed the call goes on."
     ),
     shared!(
         "rounds-unknown-answers",
@@ -266,7 +266,7 @@ fn missing(talk: &mut Talk) -> Result<(), Finding> {
     if answer.result().is_some() {
         return Ok(());
     }
-    Err(Finding::new("another result of the type input_required", answer.text()))
+    Err(Finding::new("a result, as a rule another of the type input_required", answer.text()))
 }
 
 fn unknown(talk: &mut Talk) -> Result<(), Finding> {

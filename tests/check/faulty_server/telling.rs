@@ -62,7 +62,12 @@ fn called(server: &Server, request: &Request<'_>) {
     if least.is_some_and(|least| least == 0 || server.fault("logs-calls-anyway")) {
         server.notify("notifications/message", json!({"level": "debug", "data": "calling"}));
     }
-    let Some(token) = meta.get("progressToken") else { return };
+    if request.modern && server.fault("logs-calls-unasked") {
+        server.notify("notifications/message", json!({"level": "debug", "data": "calling"}));
+    }
+    let unasked = json!("unasked");
+    let told = server.fault("calls-tell-unasked").then_some(&unasked);
+    let Some(token) = meta.get("progressToken").or(told) else { return };
     for progress in if server.fault("calls-go-back") { [2, 1] } else { [1, 2] } {
         server.notify("notifications/progress", json!({"progressToken": token, "progress": progress}));
     }
@@ -84,7 +89,9 @@ fn progress(server: &Server, token: Option<&Value>) {
 /// Tells of the work that is done.
 pub(crate) fn after(server: &Server, request: &Request<'_>) {
     let Some(token) = request.params["_meta"].get("progressToken") else { return };
-    if server.fault("late-progress") && request.method.ends_with("/list") {
+    let late = server.fault("late-progress") && request.method.ends_with("/list")
+        || server.fault("calls-tell-late") && request.method == "tools/call";
+    if late {
         server.notify("notifications/progress", json!({"progressToken": token, "progress": 3}));
     }
 }

@@ -9,4 +9,6 @@ pub(crate) const FAULTS: &[Fault] = &[
     ("text-tokens", &["progress-names-token"]),
     ("shrinking-progress", &["progress-grows"]),
     ("calls-go-back", &["progress-grows"]),
+    ("calls-tell-unasked", &["progress-without-token"]),
+    ("calls-tell-late", &["progress-after-answer", "progress-names-token"]),
 ];
